@@ -1,0 +1,41 @@
+"""iclab: a laboratory for the theory of in-context learning.
+
+Importing iclab turns JAX's 64-bit mode on: theory is float64. JAX itself is loaded
+only when a folder that needs it is touched, so `iclab --help` stays quick.
+"""
+
+import importlib
+import os
+import sys
+from types import ModuleType
+
+__version__ = "0.1.0"
+
+if "jax" in sys.modules:
+    sys.modules["jax"].config.update("jax_enable_x64", True)
+else:
+    os.environ["JAX_ENABLE_X64"] = "true"
+
+_FOLDERS = (
+    "algorithms",
+    "core",
+    "evaluation",
+    "evidence",
+    "models",
+    "papers",
+    "runs",
+    "tasks",
+    "theory",
+    "training",
+)
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Load a folder on first use, so that `iclab.theory` needs no import of its own."""
+    if name in _FOLDERS:
+        return importlib.import_module(f"iclab.{name}")
+    raise AttributeError(f"module 'iclab' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_FOLDERS]

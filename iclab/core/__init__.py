@@ -1,0 +1,22 @@
+"""What everything else is made of: prompts, predictors, matrices, error messages."""
+
+from iclab.core._errors import (
+    Count as Count,
+    finite_array as finite_array,
+    finite_number as finite_number,
+    is_traced as is_traced,
+    positive_integer as positive_integer,
+    require as require,
+    square_matrix as square_matrix,
+)
+from iclab.core._predictor import (
+    AbstractPredictor as AbstractPredictor,
+    same_dimension as same_dimension,
+)
+from iclab.core._prompt import Prompt as Prompt
+from iclab.core._symmetric import (
+    covariance_matrix as covariance_matrix,
+    inverse_square_root as inverse_square_root,
+    square_root as square_root,
+    symmetric_matrix as symmetric_matrix,
+)

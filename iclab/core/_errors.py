@@ -1,0 +1,69 @@
+"""One way to say what is wrong with an argument: owner, name, rule, value."""
+
+import math
+import operator
+from typing import Any
+
+import jax.core
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+
+def require(holds: bool, owner: str, name: str, rule: str, value: object) -> None:
+    """Raise ``owner: `name` must be rule, got value`` unless `holds`."""
+    if not holds:
+        raise ValueError(f"{owner}: `{name}` must be {rule}, got {value}")
+
+
+def is_traced(value: object) -> bool:
+    """Whether `value` is inside a JAX transformation and has no number to check."""
+    return isinstance(value, jax.core.Tracer)
+
+
+# A number of things: an `int`, or an integer inside a JAX transformation.
+Count = int | Int[Array, ""]
+
+
+def positive_integer(value: Any, owner: str, name: str) -> Any:
+    """`value` as an `int` of at least 1, or a `ValueError`; traced values pass."""
+    if is_traced(value):
+        return value
+    rule = "an integer ≥ 1"
+    try:
+        integer = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        integer = None
+    found = repr(value) if integer is None else integer
+    require(integer is not None and integer >= 1, owner, name, rule, found)
+    return integer
+
+
+def finite_number(
+    value: object, owner: str, name: str, *, at_least: float | int = -math.inf
+) -> None:
+    """Check that a scalar is finite and not below `at_least`; traced values pass."""
+    if is_traced(value):
+        return
+    rule = "finite" if at_least == -math.inf else f"≥ {at_least:g} and finite"
+    number = float(np.asarray(value).item())
+    require(math.isfinite(number) and number >= at_least, owner, name, rule, number)
+
+
+def finite_array(value: Array, owner: str, name: str) -> None:
+    """Check that no entry is NaN or infinite; traced arrays pass."""
+    if not is_traced(value):
+        # NumPy, because inside a JAX transformation even known numbers would be traced.
+        bad = int(np.sum(~np.isfinite(np.asarray(value))))
+        require(bad == 0, owner, name, "finite", f"{bad} entries that are not")
+
+
+def square_matrix(value: object, owner: str, name: str) -> Float[Array, "d d"]:
+    """`value` as a floating-point d×d array with d ≥ 1, every entry finite."""
+    matrix = jnp.asarray(value)
+    if not jnp.issubdtype(matrix.dtype, jnp.floating):
+        matrix = matrix.astype(float)
+    square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] >= 1
+    require(square, owner, name, "a square matrix", f"shape {matrix.shape}")
+    finite_array(matrix, owner, name)
+    return matrix

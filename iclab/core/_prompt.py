@@ -1,0 +1,91 @@
+"""The prompt: what every predictor sees."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from iclab.core._errors import positive_integer, require
+
+
+class Prompt(eqx.Module):
+    """Examples with labels, a query, and the label that the query should get.
+
+    A prompt is unbatched: `jax.vmap` makes batches. `count` is the number of real
+    examples; rows from `count` on are zero, so that sums over examples need no mask and
+    one compiled function serves every context length (see `prefix`).
+
+    ```python
+    prompt = Prompt(examples, labels, query, target)   # (n, d), (n,), (d,), ()
+    prompt.prefix(3)                                   # the first three examples
+    ```
+    """
+
+    examples: Float[Array, "n d"]
+    labels: Float[Array, " n"]
+    query: Float[Array, " d"]
+    target: Float[Array, ""]
+    count: Int[Array, ""]
+
+    def __init__(
+        self,
+        examples: Float[Array, "n d"],
+        labels: Float[Array, " n"],
+        query: Float[Array, " d"],
+        target: Float[Array, ""] | float = jnp.nan,
+        count: Int[Array, ""] | int | None = None,
+    ):
+        examples, labels, query = map(_floating, (examples, labels, query))
+        matrix = examples.ndim == 2 and examples.shape[0] >= 1
+        found = f"shape {examples.shape}"
+        require(matrix, "Prompt", "examples", "an n×d matrix with n ≥ 1", found)
+        n, d = examples.shape
+        rule = f"a vector of {n} labels, one per example"
+        found = f"shape {labels.shape}"
+        require(labels.shape == (n,), "Prompt", "labels", rule, found)
+        rule = f"a vector of the examples' dimension {d}"
+        found = f"shape {query.shape}"
+        require(query.shape == (d,), "Prompt", "query", rule, found)
+        self.examples = examples
+        self.labels = labels
+        self.query = query
+        self.target = jnp.asarray(target, dtype=labels.dtype)
+        require(
+            self.target.shape == (),
+            "Prompt",
+            "target",
+            "a number",
+            f"shape {self.target.shape}",
+        )
+        self.count = jnp.asarray(n if count is None else count)
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the inputs."""
+        return self.examples.shape[-1]
+
+    def prefix(self, length: int | Int[Array, ""]) -> "Prompt":
+        """The prompt with only its first `length` examples; the rest become zero."""
+        positive_integer(length, "Prompt.prefix", "length")
+        kept = jnp.arange(self.examples.shape[0]) < length
+        return Prompt(
+            jnp.where(kept[:, None], self.examples, 0),
+            jnp.where(kept, self.labels, 0),
+            self.query,
+            self.target,
+            jnp.minimum(length, self.count),
+        )
+
+    def gram(self) -> Float[Array, "d d"]:
+        """Empirical second moment S = (1/n) Σ xᵢ xᵢᵀ."""
+        return self.examples.T @ self.examples / self.count
+
+    def correlation(self) -> Float[Array, " d"]:
+        """Empirical correlation (1/n) Σ yᵢ xᵢ of labels and inputs."""
+        return self.labels @ self.examples / self.count
+
+
+def _floating(value: object) -> Array:
+    """`value` as an array of floating-point numbers; integers become floats."""
+    array = jnp.asarray(value)
+    floating = jnp.issubdtype(array.dtype, jnp.floating)
+    return array if floating else array.astype(float)
