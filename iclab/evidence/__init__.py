@@ -1,0 +1,34 @@
+"""Claims, figures and verdicts. Nothing here knows what the claims are about."""
+
+from iclab.evidence._claim import (
+    SCALES as SCALES,
+    Claim as Claim,
+    Measured as Measured,
+    Printed as Printed,
+    Scale as Scale,
+)
+from iclab.evidence._entry import Entry as Entry
+from iclab.evidence._figure import (
+    Evidence as Evidence,
+    Figure as Figure,
+    Tables as Tables,
+)
+from iclab.evidence._runner import (
+    AS_PRINTED as AS_PRINTED,
+    CaseResult as CaseResult,
+    ClaimResult as ClaimResult,
+    FigureResult as FigureResult,
+    Verdict as Verdict,
+    case_key as case_key,
+    case_verdict as case_verdict,
+    claim_verdict as claim_verdict,
+    judge_figure as judge_figure,
+    run_claim as run_claim,
+)
+from iclab.evidence._tolerance import (
+    STANDARD_ERRORS as STANDARD_ERRORS,
+    averaged as averaged,
+    rounded as rounded,
+    slope as slope,
+    solved as solved,
+)

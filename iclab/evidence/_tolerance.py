@@ -1,0 +1,49 @@
+"""Error bars that are computed, each with the sentence that explains it."""
+
+import numpy as np
+
+from iclab.evidence._claim import Measured, Value
+
+# Half-width of a Monte Carlo interval in standard errors. A claim has dozens of numbers
+# and a run has dozens of claims: at five, a true statement is rejected once in about a
+# million numbers.
+STANDARD_ERRORS = 5.0
+
+
+def rounded(value: Value, operations: float, magnitude: Value = 1.0) -> Measured:
+    """A value known up to float64 round-off.
+
+    `operations` is how many additions and products lie behind an entry, and `magnitude`
+    how large the numbers in them are.
+    """
+    size = float(np.max(np.abs(np.asarray(magnitude))))
+    error = operations * np.finfo(np.float64).eps * size
+    reason = (
+        f"float64 round-off of {operations:.3g} operations on numbers near {size:.3g}"
+    )
+    return Measured(value, error, reason)
+
+
+def averaged(mean: Value, standard_error: Value, draws: int, of: str) -> Measured:
+    """A Monte Carlo mean over `draws` independent draws of `of`."""
+    error = STANDARD_ERRORS * np.asarray(standard_error)
+    reason = f"{STANDARD_ERRORS:g} standard errors over {draws:,} {of}"
+    return Measured(mean, error, reason)
+
+
+def solved(value: Value, tolerance: float, steps: int, magnitude: float = 1.0):
+    """A value along a numerical solution whose local errors add up at most linearly."""
+    error = tolerance * steps * magnitude
+    reason = f"local error {tolerance:.1g} a step, {steps} steps, size {magnitude:.3g}"
+    return Measured(value, error, reason)
+
+
+def slope(x: Value, y: Value) -> tuple[float, float]:
+    """Slope of y against x by least squares, and its standard error."""
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    design = np.stack([x, np.ones_like(x)], axis=1)
+    coefficients, *_ = np.linalg.lstsq(design, y, rcond=None)
+    residual = y - design @ coefficients
+    variance = residual @ residual / max(len(x) - 2, 1)
+    spread = np.sum((x - x.mean()) ** 2)
+    return float(coefficients[0]), float(np.sqrt(variance / spread))

@@ -1,0 +1,35 @@
+"""Fixtures for the whole suite."""
+
+import random
+from collections.abc import Callable, Iterator
+
+import jax
+import jaxtyping
+import pytest
+from jaxtyping import PRNGKeyArray
+
+import iclab  # noqa: F401  turns 64-bit mode on before any array is made
+
+jax.config.update("jax_numpy_rank_promotion", "raise")
+
+
+@pytest.fixture
+def getkey(request: pytest.FixtureRequest) -> Callable[[], PRNGKeyArray]:
+    """A source of fresh random keys; the seed is printed when a test fails."""
+    seed = random.Random(request.node.nodeid).randrange(2**31)
+    print(f"getkey seed: {seed}")
+    state = {"count": 0}
+
+    def fresh() -> PRNGKeyArray:
+        state["count"] += 1
+        return jax.random.fold_in(jax.random.key(seed), state["count"])
+
+    return fresh
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """Switch run-time type checks off, to see the messages that users see."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)

@@ -1,0 +1,200 @@
+"""The runner says `fails` and `undecided` when it should, and nothing better."""
+
+import math
+
+import numpy as np
+import pytest
+
+from iclab.evidence import (
+    Claim,
+    Entry,
+    Evidence,
+    Figure,
+    Measured,
+    Printed,
+    averaged,
+    case_key,
+    case_verdict,
+    judge_figure,
+    rounded,
+    run_claim,
+    slope,
+    solved,
+)
+
+
+def _claim(predicted=1.0, value=1.0, error=0.1, decoy=2.0, relation="=", printed=None):
+    return Claim(
+        "paper/claim",
+        cases=lambda scale: {"only": None},
+        predict=lambda case: predicted,
+        measure=lambda case, key, scale: Measured(value, error, "because"),
+        decoy=lambda case: decoy,
+        relation=relation,
+        printed=printed,
+    )
+
+
+def _verdict(claim):
+    return run_claim(claim, "smoke", 0).verdict
+
+
+@pytest.mark.parametrize(
+    ("relation", "predicted", "value", "error", "decoy", "verdict"),
+    [
+        ("=", 1.0, 1.05, 0.1, 2.0, "holds"),
+        ("=", 1.0, 1.2, 0.1, 2.0, "fails"),
+        ("=", 1.0, 1.5, 0.6, 2.0, "undecided"),
+        ("=", 1.0, 1.0, math.inf, 2.0, "undecided"),
+        ("=", 1.0, math.nan, 0.1, 2.0, "fails"),
+        ("=", 1.0, 1.0, math.nan, 2.0, "fails"),
+        ("=", math.nan, 1.0, 0.1, 2.0, "fails"),
+        ("<=", 1.0, 0.9, 0.01, 0.5, "holds"),
+        ("<=", 1.0, 1.0, 0.01, 0.5, "holds"),
+        ("<=", 1.0, 1.1, 0.01, 0.5, "fails"),
+        ("<=", 1.0, 0.4, 0.01, 0.5, "undecided"),
+        (">=", 1.0, 1.1, 0.01, 2.0, "holds"),
+        (">=", 1.0, 0.9, 0.01, 2.0, "fails"),
+        (">=", 1.0, 3.0, 0.01, 2.0, "undecided"),
+        (">=", 1.0, math.nan, 0.01, 2.0, "fails"),
+    ],
+)
+def test_verdict_of_a_case(relation, predicted, value, error, decoy, verdict):
+    claim = _claim(predicted, value, error, decoy, relation)
+    assert _verdict(claim) == verdict
+
+
+def test_one_wrong_entry_of_an_array_fails():
+    measured = Measured(np.array([1.0, 2.0]), 0.1, "")
+    assert case_verdict(measured, "=", np.array([1.0, 2.5]), np.zeros(2)) == "fails"
+
+
+def test_one_entry_is_enough_to_reject_a_decoy():
+    measured = Measured(np.array([1.0, 2.0]), 0.1, "")
+    right, decoy = np.array([1.0, 2.0]), np.array([1.0, 3.0])
+    assert case_verdict(measured, "=", right, decoy) == "holds"
+
+
+def test_a_claim_without_any_decoy_is_undecided():
+    assert _verdict(_claim(decoy=None)) == "undecided"
+
+
+def test_printed_statement_that_fails_makes_a_correction():
+    printed = Printed(predict=lambda case: 3.0)
+    result = run_claim(_claim(printed=printed), "smoke", 0)
+    assert result.verdict == "corrected"
+    counterexample = result.cases[-1]
+    assert counterexample.case == "as printed: only"
+    assert counterexample.verdict == "fails"
+    assert counterexample.json()["predicted"] == 3.0
+
+
+def test_printed_statement_that_does_not_fail_is_no_erratum():
+    printed = Printed(predict=lambda case: 1.0)
+    assert _verdict(_claim(printed=printed)) == "undecided"
+
+
+def test_wrong_correction_fails():
+    printed = Printed(predict=lambda case: 3.0)
+    assert _verdict(_claim(predicted=5.0, printed=printed)) == "fails"
+
+
+def test_printed_statement_may_speak_of_something_else():
+    printed = Printed(
+        predict=lambda case: case,
+        cases=lambda scale: {"small": 1.0, "large": 2.0},
+        measure=lambda case, key, scale: Measured(1.0, 0.1, ""),
+        relation=">=",
+    )
+    result = run_claim(_claim(printed=printed), "smoke", 0)
+    assert [case.verdict for case in result.cases] == ["holds", "holds", "fails"]
+    assert result.verdict == "corrected"
+
+
+def test_json_of_a_case_is_plain():
+    claim = _claim(value=np.array([1.0, math.inf]), predicted=np.ones(2), error=0.1)
+    (case,) = run_claim(claim, "smoke", 0).cases
+    assert case.json() == {
+        "case": "only",
+        "relation": "=",
+        "predicted": [1.0, 1.0],
+        "measured": [1.0, "inf"],
+        "error": 0.1,
+        "decoy": 2.0,
+        "reason": "because",
+        "verdict": "fails",
+    }
+
+
+def test_case_key_depends_on_seed_and_name_only():
+    import jax
+
+    draw = lambda key: float(jax.random.normal(key))  # noqa: E731
+    assert draw(case_key(1, "a")) == draw(case_key(1, "a"))
+    assert draw(case_key(1, "a")) != draw(case_key(2, "a"))
+    assert draw(case_key(1, "a")) != draw(case_key(1, "b"))
+
+
+def test_measure_gets_its_own_key_and_the_scale():
+    seen = []
+
+    def measure(case, key, scale):
+        seen.append((case, scale))
+        return Measured(1.0, 0.1, "")
+
+    claim = Claim(
+        "paper/claim",
+        cases=lambda scale: {"a": 1, "b": 2},
+        predict=lambda case: 1.0,
+        measure=measure,
+        decoy=lambda case: 2.0,
+    )
+    assert run_claim(claim, "paper", 3).seed == 3
+    assert seen == [(1, "paper"), (2, "paper")]
+
+
+def _figure(*evidence):
+    return Figure(
+        "paper/figure",
+        "title",
+        jobs=lambda scale: {},
+        compute=lambda settings, key: {},
+        draw=lambda tables: None,  # pyright: ignore[reportArgumentType]
+        expect=lambda tables: evidence,
+    )
+
+
+def test_figure_verdicts():
+    good = Evidence("small", 1.0, "<=", 2.0)
+    bad = Evidence("large", 1.0, ">=", 2.0)
+    assert judge_figure(_figure(good), {}).verdict == "holds"
+    assert judge_figure(_figure(good, bad), {}).verdict == "fails"
+    assert judge_figure(_figure(), {}).verdict == "undecided"
+
+
+def test_evidence_that_is_not_a_number_never_holds():
+    for relation in ("=", "<=", ">="):
+        assert not Evidence("", math.nan, relation, 1.0).holds
+    assert Evidence("", 1.0, "=", 1.0).holds
+
+
+def test_computed_tolerances():
+    assert rounded(1.0, 100, 3.0).error == 100 * 3.0 * np.finfo(float).eps
+    assert averaged(0.0, 0.1, 10, "coins").error == 0.5
+    assert averaged(0.0, 0.1, 10, "coins").reason == "5 standard errors over 10 coins"
+    assert solved(0.0, 1e-8, 100, 2.0).error == pytest.approx(2e-6)
+
+
+def test_slope_of_a_line_and_its_error():
+    x = np.arange(10.0)
+    value, error = slope(x, 3 * x + 1)
+    assert value == pytest.approx(3)
+    assert error == pytest.approx(0, abs=1e-12)
+    noisy = 3 * x + np.random.default_rng(0).normal(size=10)
+    value, error = slope(x, noisy)
+    assert abs(value - 3) < 4 * error
+
+
+def test_erratum_and_correction_go_together():
+    with pytest.raises(ValueError, match="an erratum and its correction go together"):
+        Entry("paper/claim", "claim", "Theorem 1", "True.", erratum="Not quite.")
