@@ -1,0 +1,196 @@
+"""Constants of the convergence proofs: how small a start, how fast a decay."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from iclab.core import (
+    Count,
+    covariance_matrix,
+    finite_number,
+    positive_integer,
+    require,
+    square_matrix,
+)
+from iclab.theory._lsa_optimum import gamma_matrix, random_covariance_coefficients
+
+
+def largest_initial_scale(
+    covariance: Float[Array, "d d"], context_length: Count
+) -> Float[Array, ""]:
+    r"""Supremum of the start scales σ for which convergence is proved,
+    $\sigma^2<2/(\sqrt d\,\lVert\Gamma\rVert_{op})$, with Λ = `covariance` and
+    N = `context_length` inside Γ.
+
+    Source: zhang2023, Theorem 4.1, (A.13).
+    Assumes: a balanced start, Assumption 3.3.
+    Differs from the paper: nothing.
+    """
+    Lambda = covariance_matrix(covariance, "largest_initial_scale")
+    N = positive_integer(context_length, "largest_initial_scale", "context_length")
+    return jnp.sqrt(
+        2 / (jnp.sqrt(len(Lambda)) * _operator_norm(gamma_matrix(Lambda, N)))
+    )
+
+
+def largest_initial_scale_random_covariance(
+    moments: Float[Array, "3 d"],
+    theta: Float[Array, "d d"],
+    gamma_norm: float | Float[Array, ""],
+) -> Float[Array, ""]:
+    r"""The same for random covariances, $\sigma^2<2\lVert\mathbb E\Lambda_\tau\Theta
+    \rVert_F^2\,/\,(\sqrt d\;\mathbb E\lVert\Gamma_\tau\rVert_{op}\lVert\Lambda_\tau
+    \rVert_F^2)$, with Θ = `theta` and the last expectation = `gamma_norm`
+    (`expected_gamma_norm`); `moments[k-1, i]` = E λᵢᵏ.
+
+    Source: zhang2023, Theorem 4.5, (4.11).
+    Assumes: a balanced start, Assumption 3.3, and E Λ_τ Θ ≠ 0.
+    Differs from the paper: nothing.
+    """
+    owner = "largest_initial_scale_random_covariance"
+    Theta = _theta(owner, theta, moments.shape[1])
+    finite_number(gamma_norm, owner, "gamma_norm", at_least=0)
+    alignment = jnp.sum((moments[0][:, None] * Theta) ** 2)
+    return jnp.sqrt(2 * alignment / (jnp.sqrt(len(Theta)) * gamma_norm))
+
+
+def expected_gamma_norm(
+    diagonals: Float[Array, "draws d"], context_length: Count
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    r"""Monte Carlo mean and standard error of $\lVert\Gamma_\tau\rVert_{op}\lVert
+    \Lambda_\tau\rVert_F^2$ over `diagonals`, rows drawn from the law of diag(Λ_τ);
+    N = `context_length`. The maximum inside the norm has no closed form in general.
+
+    Source: zhang2023, (4.11).
+    Assumes: rows independent.
+    Differs from the paper: nothing.
+    """
+    N = positive_integer(context_length, "expected_gamma_norm", "context_length")
+    largest = jnp.max(diagonals, axis=1)
+    norm = (1 + 1 / N) * largest + jnp.sum(diagonals, axis=1) / N
+    values = norm * jnp.sum(diagonals**2, axis=1)
+    return jnp.mean(values), jnp.std(values, ddof=1) / jnp.sqrt(len(values))
+
+
+def last_weight_bound(
+    covariance: Float[Array, "d d"],
+    context_length: Count,
+    theta: Float[Array, "d d"],
+    scale: float | Float[Array, ""],
+) -> Float[Array, ""]:
+    r"""Lower bound that u₋₁ keeps along the whole flow.
+
+    $$u_{-1}\ge\sqrt{\frac{\sigma^2}{2\sqrt d\,\lVert\Lambda\rVert_{op}^2}
+      \lVert\Lambda\Theta\rVert_F^2\,[2-\sqrt d\sigma^2\lVert\Gamma\rVert_{op}]}$$
+
+    Λ = `covariance`, N = `context_length`, Θ = `theta`, σ = `scale`.
+
+    Source: zhang2023, Lemma A.5, (A.14).
+    Assumes: σ below `largest_initial_scale`.
+    Differs from the paper: nothing.
+    """
+    owner = "last_weight_bound"
+    Lambda, Theta = _start(owner, covariance, context_length, theta, scale)
+    d, gamma = len(Lambda), _operator_norm(gamma_matrix(Lambda, context_length))
+    room = 2 - jnp.sqrt(d) * scale**2 * gamma
+    alignment = jnp.sum((Lambda @ Theta) ** 2)
+    norm = _operator_norm(Lambda)
+    return jnp.sqrt(scale**2 / (2 * jnp.sqrt(d) * norm**2) * alignment * room)
+
+
+def convergence_constant(
+    covariance: Float[Array, "d d"],
+    context_length: Count,
+    theta: Float[Array, "d d"],
+    scale: float | Float[Array, ""],
+) -> Float[Array, ""]:
+    r"""Constant of the Polyak–Łojasiewicz inequality along the flow.
+
+    $$\mu=\frac{\sigma^2}{\sqrt d\,\lVert\Lambda\rVert_{op}^2
+      \operatorname{tr}(\Gamma^{-1}\Lambda^{-1})\operatorname{tr}(\Lambda^{-1})}\lVert\Lambda\Theta\rVert_F^2
+      \,[2-\sqrt d\sigma^2\lVert\Gamma\rVert_{op}]$$
+
+    so that the loss gap shrinks at least like $e^{-\mu t}$. Arguments as in
+    `last_weight_bound`.
+
+    Source: zhang2023, Lemma 5.4, (5.7).
+    Assumes: σ below `largest_initial_scale`.
+    Differs from the paper: nothing.
+    """
+    bound = last_weight_bound(covariance, context_length, theta, scale)
+    Gamma = gamma_matrix(covariance, context_length)
+    inverse = jnp.linalg.inv(covariance)
+    conditioning = jnp.trace(jnp.linalg.inv(Gamma) @ inverse) * jnp.trace(inverse)
+    return 2 * bound**2 / conditioning
+
+
+def last_weight_bound_random_covariance(
+    moments: Float[Array, "3 d"],
+    theta: Float[Array, "d d"],
+    scale: float | Float[Array, ""],
+    gamma_norm: float | Float[Array, ""],
+) -> Float[Array, ""]:
+    r"""Lower bound that u₋₁ keeps when covariances are random.
+
+    $$u_{-1}\ge\sqrt{\frac{\sigma^2}{2\sqrt d\,\lVert\mathbb E\Lambda_\tau^2\rVert_{op}}
+      \big[2\lVert\mathbb E\Lambda_\tau\Theta\rVert_F^2-\sqrt d\sigma^2\,
+      \mathbb E\lVert\Gamma_\tau\rVert_{op}\lVert\Lambda_\tau\rVert_F^2\big]}$$
+
+    Arguments as in `largest_initial_scale_random_covariance`, σ = `scale`.
+
+    Source: zhang2023, Lemma C.7, (C.12).
+    Assumes: σ below `largest_initial_scale_random_covariance`.
+    Differs from the paper: nothing.
+    """
+    owner = "last_weight_bound_random_covariance"
+    Theta = _theta(owner, theta, moments.shape[1])
+    finite_number(scale, owner, "scale", at_least=0)
+    finite_number(gamma_norm, owner, "gamma_norm", at_least=0)
+    d, alignment = len(Theta), jnp.sum((moments[0][:, None] * Theta) ** 2)
+    room = 2 * alignment - jnp.sqrt(d) * scale**2 * gamma_norm
+    return jnp.sqrt(scale**2 / (2 * jnp.sqrt(d) * jnp.max(moments[1])) * room)
+
+
+def convergence_constant_random_covariance(
+    moments: Float[Array, "3 d"],
+    context_length: Count,
+    theta: Float[Array, "d d"],
+    scale: float | Float[Array, ""],
+    gamma_norm: float | Float[Array, ""],
+) -> Float[Array, ""]:
+    r"""Constant ν of the Polyak–Łojasiewicz inequality when covariances are random,
+    $\nu=\eta\cdot b^2$ with b the bound of `last_weight_bound_random_covariance` and
+    $\eta=\min\{\gamma_i,\zeta_{ij}\}$; N = `context_length`.
+
+    Source: zhang2023, Lemma C.8, (C.13).
+    Assumes: σ below `largest_initial_scale_random_covariance`.
+    Differs from the paper: nothing; its own proof would allow 2ν.
+    """
+    bound = last_weight_bound_random_covariance(moments, theta, scale, gamma_norm)
+    _, _, zeta = random_covariance_coefficients(moments, context_length)
+    return jnp.min(zeta) * bound**2
+
+
+def _operator_norm(matrix: Float[Array, "d d"]) -> Float[Array, ""]:
+    return jnp.linalg.eigvalsh(matrix)[-1]
+
+
+def _theta(
+    owner: str, theta: Float[Array, "d d"], dimension: int
+) -> Float[Array, "d d"]:
+    Theta = square_matrix(theta, owner, "theta")
+    rule = f"a {dimension}×{dimension} matrix"
+    require(len(Theta) == dimension, owner, "theta", rule, f"shape {Theta.shape}")
+    return Theta
+
+
+def _start(
+    owner: str,
+    covariance: Float[Array, "d d"],
+    context_length: Count,
+    theta: Float[Array, "d d"],
+    scale: float | Float[Array, ""],
+) -> tuple[Float[Array, "d d"], Float[Array, "d d"]]:
+    Lambda = covariance_matrix(covariance, owner)
+    positive_integer(context_length, owner, "context_length")
+    finite_number(scale, owner, "scale", at_least=0)
+    return Lambda, _theta(owner, theta, len(Lambda))

@@ -1,0 +1,162 @@
+"""Exact population losses of one layer of linear attention.
+
+Nothing here goes through Γ: expectations come from Isserlis' theorem, so that claims
+about Γ can be held against these losses.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from iclab.core import (
+    Count,
+    covariance_matrix,
+    positive_integer,
+    require,
+    square_matrix,
+)
+
+
+def lsa_loss(
+    U11: Float[Array, "d d"],
+    u_last: Float[Array, ""] | float,
+    covariance: Float[Array, "d d"],
+    context_length: Count,
+) -> Float[Array, ""]:
+    r"""Exact population loss where the off-diagonal blocks of the weights are zero.
+
+    $$L=\tfrac12\,\mathbb E\big(u_{-1}\,w^\top\hat\Lambda U_{11}x-w^\top x\big)^2
+       =\tfrac12\,\mathbb E\operatorname{tr}\big[(u_{-1}\hat\Lambda U_{11}-I)\,\Lambda\,
+        (u_{-1}\hat\Lambda U_{11}-I)^\top\big]$$
+
+    with Λ = `covariance`, Λ̂ the second moment of N = `context_length` samples.
+
+    Source: zhang2023, (3.8), (5.3) on u₁₂ = u₂₁ = 0.
+    Assumes: y = ⟨w, x⟩ without noise, w ~ N(0, I), x ~ N(0, Λ).
+    Differs from the paper: ℓ̃ of (5.5) is this minus tr(Λ)/2.
+    """
+    Lambda = covariance_matrix(covariance, "lsa_loss")
+    N = positive_integer(context_length, "lsa_loss", "context_length")
+    _same_size("lsa_loss", "U11", square_matrix(U11, "lsa_loss", "U11"), len(Lambda))
+    return 0.5 * _odd_part(u_last * U11, Lambda, N)
+
+
+def lsa_full_loss(
+    key_query: Float[Array, "k k"],
+    value_projection: Float[Array, "k k"],
+    covariance: Float[Array, "d d"],
+    context_length: Count,
+) -> Float[Array, ""]:
+    r"""Exact population loss at any weights, off-diagonal blocks included.
+
+    With $p=w_{21}^{PV}$, $c=w_{22}^{PV}$, $A=W_{11}^{KQ}$, $q=w_{21}^{KQ}$ the error is
+
+    $$p^\top\hat\Lambda Ax+\tfrac1N(p^\top x)(x^\top Ax)
+      +c\,(w^\top\hat\Lambda w)(q^\top x)\;+\;w^\top[\hat\Lambda(cA+pq^\top)-I]\,x.$$
+
+    The first three terms are even in w and the last is odd, so their squares average
+    separately; each is quadratic in Λ̂ and needs moments of N(0, Λ) up to order six.
+    Λ = `covariance`, N = `context_length`, W_KQ = `key_query`,
+    W_PV = `value_projection`.
+
+    Source: zhang2023, (3.6) and (3.8).
+    Assumes: y = ⟨w, x⟩ without noise, w ~ N(0, I), x ~ N(0, Λ).
+    Differs from the paper: it writes the expectation only where p = q = 0.
+    """
+    owner = "lsa_full_loss"
+    Lambda = covariance_matrix(covariance, owner)
+    N = positive_integer(context_length, owner, "context_length")
+    d = len(Lambda)
+    W_KQ = square_matrix(key_query, owner, "key_query")
+    W_PV = square_matrix(value_projection, owner, "value_projection")
+    _same_size(owner, "key_query", W_KQ, d + 1)
+    _same_size(owner, "value_projection", W_PV, d + 1)
+    A, q = W_KQ[:d, :d], W_KQ[d, :d]
+    p, c = W_PV[d, :d], W_PV[d, d]
+
+    A_symmetric = (A + A.T) / 2
+    trace, trace_A = jnp.trace(Lambda), jnp.trace(A @ Lambda)
+    sandwich = Lambda @ A_symmetric @ Lambda
+    # E[x (pᵀx)(xᵀAx)]
+    third = Lambda @ p * trace_A + 2 * sandwich @ p
+    # E[(pᵀx)²(xᵀAx)²]
+    sixth = (
+        (p @ Lambda @ p) * (trace_A**2 + 2 * jnp.trace(sandwich @ A_symmetric))
+        + 4 * (p @ sandwich @ p) * trace_A
+        + 8 * (p @ sandwich @ A_symmetric @ Lambda @ p)
+    )
+    # E[tr Λ̂ · Λ̂] and E[(wᵀΛ̂w)²] = E[(tr Λ̂)² + 2 tr Λ̂²]
+    traced_gram = trace * Lambda + 2 / N * Lambda @ Lambda
+    gram_squared = _sandwiched_gram(jnp.eye(d), Lambda, N)
+    form_squared = jnp.trace(traced_gram) + 2 * jnp.trace(gram_squared)
+    even = (
+        p @ _sandwiched_gram(A @ Lambda @ A.T, Lambda, N) @ p
+        + sixth / N**2
+        + c**2 * form_squared * (q @ Lambda @ q)
+        + 2 / N * (p @ Lambda @ A @ third)
+        + 2 * c * (p @ traced_gram @ A @ Lambda @ q)
+        + 2 * c / N * trace * (q @ third)
+    )
+    return 0.5 * (even + _odd_part(c * A + jnp.outer(p, q), Lambda, N))
+
+
+def _odd_part(
+    B: Float[Array, "d d"], Lambda: Float[Array, "d d"], N: Count
+) -> Float[Array, ""]:
+    """E tr[(Λ̂B − I) Λ (Λ̂B − I)ᵀ]."""
+    quadratic = jnp.trace(_sandwiched_gram(B @ Lambda @ B.T, Lambda, N))
+    return quadratic - 2 * jnp.trace(Lambda @ B @ Lambda) + jnp.trace(Lambda)
+
+
+def _sandwiched_gram(
+    M: Float[Array, "d d"], Lambda: Float[Array, "d d"], N: Count
+) -> Float[Array, "d d"]:
+    """E[Λ̂MΛ̂] = ΛMΛ + (ΛMᵀΛ + tr(MΛ)Λ)/N for a fixed matrix M."""
+    wick = Lambda @ M.T @ Lambda + jnp.trace(M @ Lambda) * Lambda
+    return Lambda @ M @ Lambda + wick / N
+
+
+def _same_size(owner: str, name: str, matrix: Float[Array, "k k"], size: int) -> None:
+    rule = f"a {size}×{size} matrix"
+    require(len(matrix) == size, owner, name, rule, f"shape {matrix.shape}")
+
+
+def lsa_loss_random_covariance(
+    U11: Float[Array, "d d"],
+    u_last: Float[Array, ""] | float,
+    moments: Float[Array, "3 d"],
+    context_length: Count,
+) -> Float[Array, ""]:
+    r"""Exact population loss when every prompt draws its own diagonal covariance.
+
+    $$L=\mathbb E_\tau\,\tfrac12\mathbb E\operatorname{tr}\big[(u_{-1}\hat\Lambda_\tau
+      U_{11}-I)\,\Lambda_\tau\,(u_{-1}\hat\Lambda_\tau U_{11}-I)^\top\big]$$
+
+    through the tensor E[λᵢλⱼλₖ]; `moments[k-1, i]` = E λᵢᵏ, N = `context_length`.
+
+    Source: zhang2023, (4.10) on u₁₂ = u₂₁ = 0.
+    Assumes: Λ_τ diagonal with independent entries; y = ⟨w, x⟩, w ~ N(0, I).
+    Differs from the paper: ℓ_rdm of (C.5) is this minus E tr(Λ_τ)/2.
+    """
+    N = positive_integer(context_length, "lsa_loss_random_covariance", "context_length")
+    owner = "lsa_loss_random_covariance"
+    _same_size(owner, "U11", square_matrix(U11, owner, "U11"), moments.shape[1])
+    T = _triple_moments(moments)
+    # E[(1 + 1/N) λᵢ²λₖ + λᵢλₖ tr(Λ)/N], the weight of U²ᵢₖ in E tr(Λ̂UΛUᵀΛ̂).
+    weight = (1 + 1 / N) * jnp.einsum("iik->ik", T) + jnp.einsum("ikm->ik", T) / N
+    quadratic = u_last**2 * jnp.sum(weight * U11**2)
+    linear = u_last * jnp.sum(moments[1] * jnp.diagonal(U11))
+    return 0.5 * (quadratic - 2 * linear + jnp.sum(moments[0]))
+
+
+def _triple_moments(moments: Float[Array, "3 d"]) -> Float[Array, "d d d"]:
+    """E[λᵢλⱼλₖ] of independent entries from their own moments."""
+    first, second, third = moments
+    d = first.shape[0]
+    same = jnp.eye(d, dtype=bool)
+    ij, jk, ik = same[:, :, None], same[None], same[:, None, :]
+    one, two = first[:, None, None], second[:, None, None]
+    product = one * first[None, :, None] * first[None, None, :]
+    product = jnp.where(ij, two * first[None, None, :], product)
+    product = jnp.where(ik, two * first[None, :, None], product)
+    product = jnp.where(jk, one * second[None, :, None], product)
+    return jnp.where(ij & jk, third[:, None, None], product)

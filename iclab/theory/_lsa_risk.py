@@ -1,0 +1,263 @@
+"""Exact test error of one preconditioned gradient step, under any shift."""
+
+import math
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from iclab.core import (
+    Count,
+    covariance_matrix,
+    finite_array,
+    finite_number,
+    is_traced,
+    positive_integer,
+    require,
+    square_matrix,
+)
+from iclab.theory._lsa_optimum import optimal_preconditioner
+
+# A linear label's best risk is 0, but its computed value may lie this far below, relative
+# to the label's power; further below, the moments contradict each other.
+_ROUND_OFF = 1e-8
+
+
+def lsa_risk(
+    preconditioner: Float[Array, "d d"],
+    covariance: Float[Array, "d d"],
+    examples: Count,
+    *,
+    query_covariance: Float[Array, "d d"] | None = None,
+    weight: Float[Array, " d"] | None = None,
+    weight_covariance: Float[Array, "d d"] | None = None,
+    noise_variance: float | Float[Array, ""] = 0.0,
+) -> Float[Array, ""]:
+    r"""Exact expected squared error of $\hat y=x_q^\top P\,\frac1M\sum_iy_ix_i$.
+
+    $$\mathbb E(\hat y-w^\top x_q)^2=\operatorname{tr}\big(\Omega\,\mathbb E[
+      (P\hat\Lambda-I)^\top Q(P\hat\Lambda-I)]\big)
+      +\tfrac{\sigma^2}M\operatorname{tr}(P\Lambda P^\top Q)$$
+
+    with P = `preconditioner`, Λ = `covariance` of the examples, M = `examples`,
+    Q = `query_covariance` (default Λ), σ² = `noise_variance` on the examples' labels,
+    and Ω = wwᵀ of a fixed `weight` or `weight_covariance` of a random one (default I).
+    $\mathbb E[\hat\Lambda K\hat\Lambda]=\Lambda K\Lambda+\frac1M(\Lambda K\Lambda
+    +\operatorname{tr}(K\Lambda)\Lambda)$ for symmetric K does the rest.
+
+    Source: zhang2023, Theorem 4.2 for linear labels; any P and any shift is ours.
+    Assumes: x_i ~ N(0, Λ), x_q has mean zero and is independent of the examples,
+    y_i = ⟨w, x_i⟩ + noise.
+    Differs from the paper: the target ⟨w, x_q⟩ has no noise; add σ² for a noisy one.
+    """
+    owner = "lsa_risk"
+    P = square_matrix(preconditioner, owner, "preconditioner")
+    d = len(P)
+    Lambda = covariance_matrix(covariance, owner, dimension=d, singular=True)
+    M = positive_integer(examples, owner, "examples")
+    Q = Lambda
+    if query_covariance is not None:
+        Q = covariance_matrix(
+            query_covariance, owner, "query_covariance", dimension=d, singular=True
+        )
+    Omega = _weight_second_moment(owner, d, weight, weight_covariance)
+    finite_number(noise_variance, owner, "noise_variance", at_least=0)
+
+    K = P.T @ Q @ P
+    LKL = Lambda @ K @ Lambda
+    square = LKL + (LKL + jnp.trace(K @ Lambda) * Lambda) / M
+    bias = square - 2 * Q @ P @ Lambda + Q
+    return jnp.trace(Omega @ bias) + noise_variance / M * jnp.trace(K @ Lambda)
+
+
+def best_linear_risk(
+    covariance: Float[Array, "d d"],
+    cross_moment: Float[Array, " d"],
+    label_second_moment: float | Float[Array, ""],
+) -> Float[Array, ""]:
+    r"""Error of the best linear predictor, $\mathbb Ey^2-b^\top\Lambda^{-1}b$.
+
+    Λ = `covariance`, b = `cross_moment` = E[xy], E y² = `label_second_moment`.
+
+    Source: zhang2023, first term of (4.6).
+    Assumes: x ~ N(0, Λ) or any law with that second moment; E y² < ∞.
+    Differs from the paper: it forgets the last hypothesis.
+    """
+    owner = "best_linear_risk"
+    Lambda = covariance_matrix(covariance, owner)
+    b = _vector(owner, "cross_moment", cross_moment, len(Lambda))
+    finite_number(label_second_moment, owner, "label_second_moment", at_least=0)
+    explained = b @ jnp.linalg.solve(Lambda, b)
+    risk = label_second_moment - explained
+    if not is_traced(risk):
+        rule = f"≥ bᵀΛ⁻¹b = {float(explained):.6g} of `cross_moment` b"
+        holds = float(risk) >= -_ROUND_OFF * float(explained)
+        require(holds, owner, "label_second_moment", rule, label_second_moment)
+    return jnp.maximum(risk, 0)
+
+
+def nonlinear_risk(
+    best_weight: Float[Array, " d"],
+    label_covariance: Float[Array, "d d"],
+    best_risk: float | Float[Array, ""],
+    covariance: Float[Array, "d d"],
+    context_length: Count,
+    examples: Count,
+) -> Float[Array, ""]:
+    r"""Exact risk of the trained model on prompts with arbitrary labels.
+
+    $$\min_w\mathbb E(\langle w,x\rangle-y)^2+\tfrac1M\operatorname{tr}
+      [\Sigma\Gamma^{-2}\Lambda]+\tfrac1{N^2}\big[\lVert a\rVert^2_{\Gamma^{-2}\Lambda^3}
+      +2\operatorname{tr}(\Lambda)\lVert a\rVert^2_{\Gamma^{-2}\Lambda^2}
+      +\operatorname{tr}(\Lambda)^2\lVert a\rVert^2_{\Gamma^{-2}\Lambda}\big]$$
+
+    with a = `best_weight` = Λ⁻¹E[xy], Σ = `label_covariance` = Cov(xy), the minimum =
+    `best_risk`, Λ = `covariance`, N = `context_length` in training, M = `examples`.
+
+    Source: zhang2023, Theorem 4.2, (4.6).
+    Assumes: training as in `optimal_preconditioner`; test pairs (x, y) independent,
+    x ~ N(0, Λ), E y² and E[y²xxᵀ] finite.
+    Differs from the paper: E y² < ∞ is assumed, without which the first term is ∞.
+    """
+    owner = "nonlinear_risk"
+    Lambda = covariance_matrix(covariance, owner)
+    d = len(Lambda)
+    a = _vector(owner, "best_weight", best_weight, d)
+    Sigma = covariance_matrix(
+        label_covariance, owner, "label_covariance", dimension=d, singular=True
+    )
+    finite_number(best_risk, owner, "best_risk", at_least=0)
+    N = positive_integer(context_length, owner, "context_length")
+    M = positive_integer(examples, owner, "examples")
+    inverse = optimal_preconditioner(Lambda, N)
+    G = inverse @ inverse @ Lambda
+    trace = jnp.trace(Lambda)
+    length = (
+        a @ G @ Lambda @ Lambda @ a
+        + 2 * trace * (a @ G @ Lambda @ a)
+        + trace**2 * (a @ G @ a)
+    )
+    return best_risk + jnp.trace(Sigma @ G) / M + length / N**2
+
+
+def linear_label_covariance(
+    covariance: Float[Array, "d d"],
+    weight: Float[Array, " d"],
+    noise_variance: float | Float[Array, ""] = 0.0,
+) -> Float[Array, "d d"]:
+    r"""Cov(xy) for linear labels, $(\lVert w\rVert_\Lambda^2+\sigma^2)\Lambda
+    +\Lambda ww^\top\Lambda$, with Λ = `covariance`, w = `weight`,
+    σ² = `noise_variance`.
+
+    Source: zhang2023, display after Theorem 4.2.
+    Assumes: x ~ N(0, Λ), noise independent of x.
+    Differs from the paper: noise is added.
+    """
+    owner = "linear_label_covariance"
+    Lambda = covariance_matrix(covariance, owner, singular=True)
+    w = _vector(owner, "weight", weight, len(Lambda))
+    finite_number(noise_variance, owner, "noise_variance", at_least=0)
+    Lw = Lambda @ w
+    return (w @ Lw + noise_variance) * Lambda + jnp.outer(Lw, Lw)
+
+
+def lsa_risk_bound(
+    covariance: Float[Array, "d d"],
+    context_length: Count,
+    examples: Count,
+    weight: Float[Array, " d"] | None = None,
+) -> Float[Array, ""]:
+    r"""Upper bound on the trained model's risk on noiseless linear prompts.
+
+    $$\tfrac{d+1}M\lVert w\rVert_\Lambda^2+\tfrac1{N^2}\big[\lVert w\rVert_\Lambda^2
+      +2\lVert w\rVert^2\operatorname{tr}\Lambda+\lVert w\rVert_{\Lambda^{-1}}^2
+      (\operatorname{tr}\Lambda)^2\big]$$
+
+    for a fixed `weight` w, and for w ~ N(0, I) with κ the condition number of Λ
+
+    $$\tfrac{(d+1)\operatorname{tr}\Lambda}M
+      +\tfrac{(1+2d+d^2\kappa)\operatorname{tr}\Lambda}{N^2}.$$
+
+    Λ = `covariance`, N = `context_length`, M = `examples`.
+
+    Source: zhang2023, displays after Theorem 4.2.
+    Assumes: as `lsa_risk` with the preconditioner of `optimal_preconditioner`.
+    Differs from the paper: nothing.
+    """
+    owner = "lsa_risk_bound"
+    Lambda = covariance_matrix(covariance, owner)
+    N = positive_integer(context_length, owner, "context_length")
+    M = positive_integer(examples, owner, "examples")
+    d, trace = len(Lambda), jnp.trace(Lambda)
+    if weight is None:
+        return (d + 1) * trace / M + _length_factor(Lambda) * trace / N**2
+    w = _vector(owner, "weight", weight, d)
+    energy = w @ Lambda @ w
+    inverse_energy = w @ jnp.linalg.solve(Lambda, w)
+    length = energy + 2 * (w @ w) * trace + inverse_energy * trace**2
+    return (d + 1) / M * energy + length / N**2
+
+
+def sample_complexity(
+    covariance: Float[Array, "d d"], accuracy: float
+) -> tuple[int, int]:
+    r"""Lengths (M of the test prompt, N of the training prompts) that suffice.
+
+    $$M\ge 2(d+1)\operatorname{tr}(\Lambda)\,\varepsilon^{-1},\qquad
+      N\ge\sqrt{2(1+2d+d^2\kappa)\operatorname{tr}\Lambda}\;\varepsilon^{-1/2}$$
+
+    bring the risk over w ~ N(0, I) down to ε = `accuracy`; Λ = `covariance`, κ its
+    condition number.
+
+    Source: zhang2023, Corollary 4.3.
+    Assumes: as `lsa_risk_bound`.
+    Differs from the paper: ε^{-1/2} stands outside the root (inside, as printed in our
+    copy, the lengths do not suffice).
+    """
+    owner = "sample_complexity"
+    Lambda = covariance_matrix(covariance, owner)
+    epsilon = float(accuracy)
+    holds = epsilon > 0 and math.isfinite(epsilon)
+    require(holds, owner, "accuracy", "> 0 and finite", accuracy)
+    d, trace = len(Lambda), float(jnp.trace(Lambda))
+    factor = float(_length_factor(Lambda))
+    examples = math.ceil(2 * (d + 1) * trace / epsilon)
+    context_length = math.ceil(math.sqrt(2 * factor * trace / epsilon))
+    return examples, context_length
+
+
+def _length_factor(Lambda: Float[Array, "d d"]) -> Float[Array, ""]:
+    """1 + 2d + d²κ."""
+    d, eigenvalues = len(Lambda), jnp.linalg.eigvalsh(Lambda)
+    return 1 + 2 * d + d**2 * eigenvalues[-1] / eigenvalues[0]
+
+
+def _weight_second_moment(
+    owner: str,
+    dimension: int,
+    weight: Float[Array, " d"] | None,
+    weight_covariance: Float[Array, "d d"] | None,
+) -> Float[Array, "d d"]:
+    """E[wwᵀ] of a fixed weight, or of a random one with mean zero."""
+    if weight is not None and weight_covariance is not None:
+        raise ValueError(
+            f"{owner}: give `weight` (fixed) or `weight_covariance` (random), not both"
+        )
+    if weight is not None:
+        w = _vector(owner, "weight", weight, dimension)
+        return jnp.outer(w, w)
+    if weight_covariance is not None:
+        name = "weight_covariance"
+        return covariance_matrix(
+            weight_covariance, owner, name, dimension=dimension, singular=True
+        )
+    return jnp.eye(dimension)
+
+
+def _vector(
+    owner: str, name: str, value: Float[Array, " d"], dimension: int
+) -> Float[Array, " d"]:
+    vector = jnp.asarray(value, dtype=float)
+    rule = f"a vector of dimension {dimension}"
+    require(vector.shape == (dimension,), owner, name, rule, f"shape {vector.shape}")
+    finite_array(vector, owner, name)
+    return vector
