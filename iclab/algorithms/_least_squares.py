@@ -1,0 +1,58 @@
+"""Predictors that solve for the weights at once, and those that do not try."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from iclab.core import AbstractPredictor, Prompt, finite_number
+
+
+class Zero(AbstractPredictor):
+    """Predicts 0: what every method must beat."""
+
+    def __call__(self, prompt: Prompt) -> Float[Array, ""]:
+        return jnp.zeros_like(prompt.target)
+
+
+class Averaging(AbstractPredictor):
+    r"""One step of gradient descent from zero with unit step,
+    $\hat y=x_q^\top\frac1n\sum_iy_ix_i$.
+    """
+
+    def __call__(self, prompt: Prompt) -> Float[Array, ""]:
+        return prompt.query @ prompt.correlation()
+
+
+class LeastSquares(AbstractPredictor):
+    r"""Least squares; of minimum norm when there are fewer examples than dimensions.
+
+    $\hat w=X^+y$. Singular values below `cutoff` times the largest count as zero.
+    """
+
+    cutoff: float = 1e-12
+
+    def __check_init__(self):
+        finite_number(self.cutoff, "LeastSquares", "cutoff", at_least=0)
+
+    def __call__(self, prompt: Prompt) -> Float[Array, ""]:
+        weight, *_ = jnp.linalg.lstsq(prompt.examples, prompt.labels, rcond=self.cutoff)
+        return prompt.query @ weight
+
+
+class Ridge(AbstractPredictor):
+    r"""Ridge regression, $\hat w=(X^\top X+\lambda I)^{-1}X^\top y$.
+
+    λ = `penalty` stands beside the plain sum over examples, without 1/n or 1/2.
+    """
+
+    penalty: float
+
+    def __check_init__(self):
+        finite_number(self.penalty, "Ridge", "penalty", at_least=0)
+
+    def __call__(self, prompt: Prompt) -> Float[Array, ""]:
+        X, y = prompt.examples, prompt.labels
+        # Through the singular values: λ → 0 gives least squares, also when n < d.
+        U, s, Vt = jnp.linalg.svd(X, full_matrices=False)
+        present = s > s[0] * 1e-12
+        gains = jnp.where(present, s / jnp.where(present, s**2 + self.penalty, 1), 0)
+        return prompt.query @ (Vt.T @ (gains * (U.T @ y)))

@@ -1,0 +1,157 @@
+"""One layer of linear self-attention."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from iclab.core import (
+    AbstractPredictor,
+    Count,
+    Prompt,
+    finite_number,
+    require,
+    same_dimension,
+    square_matrix,
+)
+
+
+class LinearSelfAttention(AbstractPredictor):
+    r"""Linear self-attention with merged weights.
+
+    $$f(E)=E+W^{PV}E\,\frac{E^\top W^{KQ}E}N,\qquad
+      E=\begin{pmatrix}x_1&\cdots&x_N&x_q\\y_1&\cdots&y_N&0\end{pmatrix},\qquad
+      \hat y=[f(E)]_{d+1,N+1}$$
+
+    with W_KQ = `key_query` and W_PV = `value_projection`, both (d+1)×(d+1). There is no
+    mask: the query attends to itself. The order of the fields is that of
+    `theory.lsa_optimum`, so `LinearSelfAttention(*lsa_optimum(covariance, N))` is the
+    trained model.
+
+    Source: zhang2023, (3.3)–(3.6).
+    Differs from the paper: nothing.
+    """
+
+    key_query: Float[Array, "k k"]
+    value_projection: Float[Array, "k k"]
+
+    def __init__(
+        self, key_query: Float[Array, "k k"], value_projection: Float[Array, "k k"]
+    ):
+        owner = "LinearSelfAttention"
+        self.key_query = square_matrix(key_query, owner, "key_query")
+        self.value_projection = square_matrix(
+            value_projection, owner, "value_projection"
+        )
+        size = len(self.key_query)
+        found = f"shape {self.key_query.shape}"
+        require(size >= 2, owner, "key_query", "(d+1)×(d+1) with d ≥ 1", found)
+        rule = f"a {size}×{size} matrix like `key_query`"
+        found = f"shape {self.value_projection.shape}"
+        same = len(self.value_projection) == size
+        require(same, owner, "value_projection", rule, found)
+
+    @classmethod
+    def from_blocks(
+        cls, U11: Float[Array, "d d"], u_last: Float[Array, ""] | float
+    ) -> "LinearSelfAttention":
+        """Weights that are zero but for the blocks U₁₁ of W_KQ and u₋₁ of W_PV."""
+        d = len(square_matrix(U11, "LinearSelfAttention.from_blocks", "U11"))
+        key_query = jnp.zeros((d + 1, d + 1)).at[:d, :d].set(U11)
+        value_projection = jnp.zeros((d + 1, d + 1)).at[d, d].set(u_last)
+        return cls(key_query, value_projection)
+
+    @classmethod
+    def balanced(
+        cls,
+        theta: Float[Array, "d d"],
+        scale: float | Float[Array, ""],
+        largest_scale: float | Float[Array, ""] | None,
+    ) -> "LinearSelfAttention":
+        r"""The start for which convergence is proved.
+
+        $U_{11}=\sigma\Theta\Theta^\top$ and $u_{-1}=\sigma$ with Θ = `theta`, rescaled
+        so that $\lVert\Theta\Theta^\top\rVert_F=1$, and σ = `scale`. A σ that is not
+        below `largest_scale` (`theory.largest_initial_scale`) is refused;
+        `largest_scale=None` lets any through.
+
+        Source: zhang2023, Assumption 3.3.
+        Differs from the paper: the normalisation of Θ is done here.
+        """
+        owner = "LinearSelfAttention.balanced"
+        Theta = square_matrix(theta, owner, "theta")
+        finite_number(scale, owner, "scale")
+        require(bool(scale > 0), owner, "scale", "> 0", scale)
+        if largest_scale is not None:
+            rule = (
+                f"< {float(largest_scale):.6g}, beyond which convergence is not proved"
+            )
+            require(bool(scale < largest_scale), owner, "scale", rule, scale)
+        outer = Theta @ Theta.T
+        norm = jnp.linalg.norm(outer)
+        require(bool(norm > 0), owner, "theta", "nonzero", "the zero matrix")
+        return cls.from_blocks(scale * outer / norm, scale)
+
+    @classmethod
+    def random_balanced(
+        cls,
+        dimension: int,
+        scale: float | Float[Array, ""],
+        largest_scale: float | Float[Array, ""] | None,
+        *,
+        key: PRNGKeyArray,
+    ) -> "LinearSelfAttention":
+        """A balanced start with Θ a Gaussian matrix of size `dimension`."""
+        theta = jax.random.normal(key, (dimension, dimension))
+        return cls.balanced(theta, scale, largest_scale)
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the inputs."""
+        return len(self.key_query) - 1
+
+    @property
+    def preconditioner(self) -> Float[Array, "d d"]:
+        """P with ŷ = x_qᵀ P (1/N) Σ yᵢ xᵢ, if the off-diagonal blocks are zero."""
+        d = self.dimension
+        return self.value_projection[d, d] * self.key_query[:d, :d].T
+
+    def __call__(self, prompt: Prompt) -> Float[Array, ""]:
+        """Predict in Gram space, (3.6): O(Nd²) once for the moments, no N×N matrix."""
+        return self.from_moments(
+            prompt.gram(),
+            prompt.correlation(),
+            jnp.sum(prompt.labels**2) / prompt.count,
+            prompt.query,
+            prompt.count,
+        )
+
+    def from_moments(
+        self,
+        gram: Float[Array, "d d"],
+        correlation: Float[Array, " d"],
+        label_power: Float[Array, ""],
+        query: Float[Array, " d"],
+        count: Count,
+    ) -> Float[Array, ""]:
+        """Predict from (1/N)Σxxᵀ, (1/N)Σyx, (1/N)Σy² and the query: O(d²), any N."""
+        d = self.dimension
+        rule = f"of dimension {d}, the predictor's own"
+        found = f"dimension {len(query)}"
+        require(len(query) == d, "LinearSelfAttention", "prompt", rule, found)
+        last_row = self.value_projection[d]
+        attended = self.key_query[:, :d] @ query
+        # (EEᵀ/N) applied to W_KQ (x_q, 0)ᵀ, block by block; the query's own xxᵀ/N too.
+        upper = gram @ attended[:d] + correlation * attended[d]
+        upper = upper + query * (query @ attended[:d]) / count
+        lower = correlation @ attended[:d] + label_power * attended[d]
+        return last_row[:d] @ upper + last_row[d] * lower
+
+    def in_token_space(self, prompt: Prompt) -> Float[Array, ""]:
+        """Predict by the forward pass (3.3) as written: the reference, O(N²d)."""
+        same_dimension("LinearSelfAttention", self.dimension, prompt)
+        examples = jnp.column_stack([prompt.examples, prompt.labels])
+        query = jnp.append(prompt.query, 0.0)
+        E = jnp.vstack([examples, query]).T
+        attention = E.T @ self.key_query @ E / prompt.count
+        output = E + self.value_projection @ E @ attention
+        return output[-1, -1]

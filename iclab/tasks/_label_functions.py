@@ -1,0 +1,235 @@
+"""Label functions, with the moments that the risk of a linear learner depends on."""
+
+import abc
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from iclab.core import (
+    finite_array,
+    finite_number,
+    positive_integer,
+    require,
+    square_matrix,
+    square_root,
+)
+
+# Nodes of the Gauss–Hermite rule: exact for polynomials up to degree 255.
+_HERMITE_NODES = 128
+
+
+class LabelMoments(eqx.Module):
+    r"""What a linear learner's risk depends on, for labels y and x ~ N(0, Λ).
+
+    `cross` = E[xy], `square` = E[y²], `covariance` = Cov(xy). `error` bounds the
+    standard errors of their entries: zero for closed forms and quadrature.
+    """
+
+    cross: Float[Array, " d"]
+    square: Float[Array, ""]
+    covariance: Float[Array, "d d"]
+    error: Float[Array, ""]
+
+    @classmethod
+    def from_raw(
+        cls,
+        cross: Float[Array, " d"],
+        square: Float[Array, ""],
+        weighted: Float[Array, "d d"],
+        error: float | Float[Array, ""] = 0.0,
+    ) -> "LabelMoments":
+        """From E[xy], E[y²] and `weighted` = E[y²xxᵀ]."""
+        return cls(
+            cross, square, weighted - jnp.outer(cross, cross), jnp.asarray(error, float)
+        )
+
+    def with_noise(
+        self, variance: float, input_covariance: Float[Array, "d d"]
+    ) -> "LabelMoments":
+        """Add independent label noise of the given variance."""
+        return LabelMoments(
+            self.cross,
+            self.square + variance,
+            self.covariance + variance * input_covariance,
+            self.error,
+        )
+
+
+class AbstractLabelFunction(eqx.Module):
+    """A function of one input."""
+
+    dimension: eqx.AbstractVar[int]
+
+    @abc.abstractmethod
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
+        """Noiseless label of `x`."""
+
+    @abc.abstractmethod
+    def moments(self, covariance: Float[Array, "d d"]) -> LabelMoments | None:
+        """Exact moments for x ~ N(0, `covariance`), or None where no way is known."""
+
+
+class Quadratic(AbstractLabelFunction):
+    r"""$f(x)=x^\top Ax+b^\top x$ with A = `matrix`, b = `direction` (default 0)."""
+
+    matrix: Float[Array, "d d"]
+    direction: Float[Array, " d"]
+    dimension: int
+
+    def __init__(
+        self, matrix: Float[Array, "d d"], direction: Float[Array, " d"] | None = None
+    ):
+        A = square_matrix(matrix, "Quadratic", "matrix")
+        d = self.dimension = len(A)
+        self.matrix = (A + A.T) / 2
+        b = jnp.zeros(d) if direction is None else direction
+        self.direction = _direction("Quadratic", b, d)
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
+        return x @ self.matrix @ x + self.direction @ x
+
+    def moments(self, covariance: Float[Array, "d d"]) -> LabelMoments:
+        L, A, b = covariance, self.matrix, self.direction
+        LAL, trace = L @ A @ L, jnp.trace(A @ L)
+        power = trace**2 + 2 * jnp.trace(LAL @ A)
+        Lb = L @ b
+        # E[(xᵀAx)²xxᵀ] and E[(bᵀx)²xxᵀ]; the mixed term is odd.
+        quadratic = power * L + 4 * trace * LAL + 8 * LAL @ A @ L
+        linear = (b @ Lb) * L + 2 * jnp.outer(Lb, Lb)
+        return LabelMoments.from_raw(Lb, power + b @ Lb, quadratic + linear)
+
+
+class AbstractRidgeFunction(AbstractLabelFunction):
+    """A function g(⟨b, x⟩) of one direction b; moments are integrals over a line."""
+
+    direction: eqx.AbstractVar[Float[Array, " d"]]
+
+    @abc.abstractmethod
+    def profile(self, z: Float[Array, " m"]) -> Float[Array, " m"]:
+        """g, entry by entry."""
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
+        return self.profile((self.direction @ x)[None])[0]
+
+    def moments(self, covariance: Float[Array, "d d"]) -> LabelMoments:
+        """By Gauss–Hermite quadrature along b; across b everything is Gaussian."""
+        L, b = covariance, self.direction
+        Lb = L @ b
+        variance = b @ Lb
+        # Where the variance is 0, Lb and every node are, and a division by 1 keeps them.
+        divisor = jnp.where(variance > 0, variance, 1.0)
+        nodes, weights = np.polynomial.hermite_e.hermegauss(_HERMITE_NODES)
+        weights = jnp.asarray(weights / weights.sum())
+        z = jnp.sqrt(variance) * jnp.asarray(nodes)
+        g = self.profile(z)
+        square = weights @ g**2
+        along = weights @ (z**2 * g**2) / divisor
+        cross = Lb * (weights @ (z * g)) / divisor
+        outer = jnp.outer(Lb, Lb) / divisor
+        return LabelMoments.from_raw(
+            cross, square, square * L + (along - square) * outer
+        )
+
+
+class Cubic(AbstractRidgeFunction):
+    r"""$f(x)=\langle b,x\rangle^3+\gamma\langle b,x\rangle$ with b = `direction`,
+    γ = `slope`.
+    """
+
+    direction: Float[Array, " d"]
+    slope: float
+    dimension: int
+
+    def __init__(self, direction: Float[Array, " d"], slope: float = 0.0):
+        self.direction = _direction("Cubic", direction)
+        finite_number(slope, "Cubic", "slope")
+        self.slope, self.dimension = slope, len(self.direction)
+
+    def profile(self, z: Float[Array, " m"]) -> Float[Array, " m"]:
+        return z**3 + self.slope * z
+
+
+class Sine(AbstractRidgeFunction):
+    r"""$f(x)=\sin(\langle b,x\rangle)$ with b = `direction`."""
+
+    direction: Float[Array, " d"]
+    dimension: int
+
+    def __init__(self, direction: Float[Array, " d"]):
+        self.direction = _direction("Sine", direction)
+        self.dimension = len(self.direction)
+
+    def profile(self, z: Float[Array, " m"]) -> Float[Array, " m"]:
+        return jnp.sin(z)
+
+
+class ReLUNetwork(AbstractLabelFunction):
+    r"""Two-layer network $f(x)=\sum_kv_k\max(0,\langle u_k,x\rangle)$.
+
+    u_k = rows of `hidden` (H×d), v = `output` (H). No closed form is used for its
+    fourth-order moments: they are sampled, with an error bar.
+    """
+
+    hidden: Float[Array, "h d"]
+    output: Float[Array, " h"]
+    dimension: int
+
+    def __init__(self, hidden: Float[Array, "h d"], output: Float[Array, " h"]):
+        self.hidden, self.output = jnp.asarray(hidden), jnp.asarray(output)
+        found = f"shape {self.hidden.shape}"
+        shaped = self.hidden.ndim == 2
+        require(shaped, "ReLUNetwork", "hidden", "an H×d matrix", found)
+        units = len(self.hidden)
+        rule, found = f"a vector of {units} weights", f"shape {self.output.shape}"
+        require(self.output.shape == (units,), "ReLUNetwork", "output", rule, found)
+        finite_array(self.hidden, "ReLUNetwork", "hidden")
+        finite_array(self.output, "ReLUNetwork", "output")
+        self.dimension = self.hidden.shape[1]
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
+        return self.output @ jnp.maximum(self.hidden @ x, 0)
+
+    def moments(self, covariance: Float[Array, "d d"]) -> None:
+        return None
+
+
+def sampled_moments(
+    function: AbstractLabelFunction,
+    covariance: Float[Array, "d d"],
+    *,
+    key: PRNGKeyArray,
+    draws: int = 1_000_000,
+) -> LabelMoments:
+    """Moments of any label function by Monte Carlo, x and −x together.
+
+    `error` is the largest standard error among the entries.
+    """
+    positive_integer(draws, "sampled_moments", "draws")
+    root = square_root(covariance)
+    pairs = -(-draws // 2)
+    half = jax.random.normal(key, (pairs, len(covariance))) @ root
+
+    def pair(x: Float[Array, " d"]):
+        plus, minus = function(x), function(-x)
+        power = (plus**2 + minus**2) / 2
+        return x * (plus - minus) / 2, power, power * jnp.outer(x, x)
+
+    values = jax.vmap(pair)(half)
+    means = [jnp.mean(value, axis=0) for value in values]
+    errors = [jnp.max(jnp.std(value, axis=0)) / jnp.sqrt(pairs) for value in values]
+    return LabelMoments.from_raw(*means, error=jnp.max(jnp.stack(errors)))
+
+
+def _direction(
+    owner: str, value: Float[Array, " d"], dimension: int | None = None
+) -> Float[Array, " d"]:
+    vector = jnp.asarray(value, dtype=float)
+    size = "d" if dimension is None else str(dimension)
+    shaped = vector.ndim == 1 and (dimension is None or len(vector) == dimension)
+    rule = f"a vector of dimension {size}"
+    require(shaped, owner, "direction", rule, f"shape {vector.shape}")
+    finite_array(vector, owner, "direction")
+    return vector

@@ -1,0 +1,84 @@
+"""Linear labels, inputs from one Gaussian."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from iclab.core import (
+    covariance_matrix,
+    finite_array,
+    finite_number,
+    require,
+    square_root,
+)
+from iclab.tasks._task import AbstractTask
+
+
+class LinearRegression(AbstractTask):
+    r"""y = ⟨w, x⟩ + noise with x ~ N(0, Λ), w ~ N(0, Ω), noise ~ N(0, σ²).
+
+    Λ = `covariance`, Ω = `weight_covariance` (default I), σ = `noise_std`. A fixed
+    `weight` replaces the random one. The target ⟨w, x_q⟩ carries no noise.
+
+    Source: zhang2023, Section 3.3 (Ω = I, σ = 0); ahn2023 (Ω = Λ⁻¹).
+    """
+
+    covariance: Float[Array, "d d"]
+    noise_std: float
+    weight_mean: Float[Array, " d"]
+    _input_root: Float[Array, "d d"]
+    _weight_root: Float[Array, "d d"]
+    dimension: int
+
+    def __init__(
+        self,
+        covariance: Float[Array, "d d"],
+        *,
+        weight_covariance: Float[Array, "d d"] | None = None,
+        weight: Float[Array, " d"] | None = None,
+        noise_std: float = 0.0,
+    ):
+        owner = "LinearRegression"
+        self.covariance = covariance_matrix(covariance, owner, singular=True)
+        d = self.dimension = len(self.covariance)
+        finite_number(noise_std, owner, "noise_std", at_least=0)
+        self.noise_std = noise_std
+        self._input_root = square_root(self.covariance)
+        if weight is not None and weight_covariance is not None:
+            raise ValueError(
+                f"{owner}: give `weight` (fixed) or `weight_covariance` (random),"
+                " not both"
+            )
+        self.weight_mean = jnp.zeros(d)
+        self._weight_root = jnp.eye(d)
+        if weight is not None:
+            w = jnp.asarray(weight, dtype=float)
+            rule, found = f"a vector of dimension {d}", f"shape {w.shape}"
+            require(w.shape == (d,), owner, "weight", rule, found)
+            finite_array(w, owner, "weight")
+            self.weight_mean, self._weight_root = w, jnp.zeros((d, d))
+        if weight_covariance is not None:
+            name = "weight_covariance"
+            Omega = covariance_matrix(
+                weight_covariance, owner, name, dimension=d, singular=True
+            )
+            self._weight_root = square_root(Omega)
+
+    def latent(self, key: PRNGKeyArray) -> Float[Array, " d"]:
+        noise = jax.random.normal(key, (self.dimension,))
+        return self.weight_mean + self._weight_root @ noise
+
+    def inputs(
+        self, latent: Float[Array, " d"], count: int, key: PRNGKeyArray
+    ) -> Float[Array, "count d"]:
+        return jax.random.normal(key, (count, self.dimension)) @ self._input_root
+
+    def labels(
+        self, latent: Float[Array, " d"], inputs: Float[Array, "count d"]
+    ) -> Float[Array, " count"]:
+        return inputs @ latent
+
+    def noise(
+        self, latent: Float[Array, " d"], count: int, key: PRNGKeyArray
+    ) -> Float[Array, " count"]:
+        return self.noise_std * jax.random.normal(key, (count,))

@@ -1,0 +1,176 @@
+"""Test prompts that are not like the training prompts, one difference at a time."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from iclab.core import covariance_matrix, require, square_matrix, square_root
+from iclab.tasks._task import AbstractTask
+
+
+class AbstractShift(AbstractTask):
+    """A task like `task` but for the one piece that a final class replaces."""
+
+    task: eqx.AbstractVar[AbstractTask]
+
+    def latent(self, key: PRNGKeyArray) -> Any:
+        return self.task.latent(key)
+
+    def inputs(
+        self, latent: Any, count: int, key: PRNGKeyArray
+    ) -> Float[Array, "count d"]:
+        return self.task.inputs(latent, count, key)
+
+    def labels(
+        self, latent: Any, inputs: Float[Array, "count d"]
+    ) -> Float[Array, " count"]:
+        return self.task.labels(latent, inputs)
+
+    def noise(
+        self, latent: Any, count: int, key: PRNGKeyArray
+    ) -> Float[Array, " count"]:
+        return self.task.noise(latent, count, key)
+
+    def query(
+        self, latent: Any, examples: Float[Array, "n d"], key: PRNGKeyArray
+    ) -> Float[Array, " d"]:
+        return self.task.query(latent, examples, key)
+
+    def target_noise(self, latent: Any, key: PRNGKeyArray) -> Float[Array, ""] | float:
+        return self.task.target_noise(latent, key)
+
+
+class TaskShift(AbstractShift):
+    """Inputs and query of `task`, labels (weights and noise too) of `labelling`.
+
+    Source: zhang2023, Section 4.2, task shifts.
+    """
+
+    task: AbstractTask
+    labelling: AbstractTask
+    dimension: int
+
+    def __init__(self, task: AbstractTask, labelling: AbstractTask):
+        self.task, self.labelling = task, labelling
+        self.dimension = task.dimension
+        rule = f"of dimension {task.dimension}, that of `task`"
+        found = f"dimension {labelling.dimension}"
+        same = labelling.dimension == task.dimension
+        require(same, "TaskShift", "labelling", rule, found)
+
+    def latent(self, key: PRNGKeyArray) -> tuple[Any, Any]:
+        first, second = jax.random.split(key)
+        return self.task.latent(first), self.labelling.latent(second)
+
+    def inputs(
+        self, latent: tuple[Any, Any], count: int, key: PRNGKeyArray
+    ) -> Float[Array, "count d"]:
+        return self.task.inputs(latent[0], count, key)
+
+    def labels(
+        self, latent: tuple[Any, Any], inputs: Float[Array, "count d"]
+    ) -> Float[Array, " count"]:
+        return self.labelling.labels(latent[1], inputs)
+
+    def noise(
+        self, latent: tuple[Any, Any], count: int, key: PRNGKeyArray
+    ) -> Float[Array, " count"]:
+        return self.labelling.noise(latent[1], count, key)
+
+    def query(
+        self, latent: tuple[Any, Any], examples: Float[Array, "n d"], key: PRNGKeyArray
+    ) -> Float[Array, " d"]:
+        return self.task.query(latent[0], examples, key)
+
+    def target_noise(
+        self, latent: tuple[Any, Any], key: PRNGKeyArray
+    ) -> Float[Array, ""] | float:
+        return self.labelling.target_noise(latent[1], key)
+
+
+class QueryShift(AbstractShift):
+    """Prompts of `task` whose query comes from N(0, `query_covariance`).
+
+    Source: zhang2023, Section 4.2, query shifts.
+    """
+
+    task: AbstractTask
+    dimension: int
+    _query_root: Float[Array, "d d"]
+
+    def __init__(self, task: AbstractTask, query_covariance: Float[Array, "d d"]):
+        self.task, self.dimension = task, task.dimension
+        Q = covariance_matrix(
+            query_covariance,
+            "QueryShift",
+            "query_covariance",
+            dimension=task.dimension,
+            singular=True,
+        )
+        self._query_root = square_root(Q)
+
+    def query(
+        self, latent: Any, examples: Float[Array, "n d"], key: PRNGKeyArray
+    ) -> Float[Array, " d"]:
+        return self._query_root @ jax.random.normal(key, (self.dimension,))
+
+
+class OrthogonalQuery(AbstractShift):
+    """Prompts of `task` whose query is orthogonal to every example.
+
+    The query of `task` loses its component in the span of the examples, so there must
+    be fewer examples than dimensions for anything to be left.
+
+    Source: zhang2023, Section 4.2, remark on query shifts.
+    """
+
+    task: AbstractTask
+    dimension: int
+
+    def __init__(self, task: AbstractTask):
+        self.task, self.dimension = task, task.dimension
+
+    def query(
+        self, latent: Any, examples: Float[Array, "n d"], key: PRNGKeyArray
+    ) -> Float[Array, " d"]:
+        rule = f"fewer than the dimension {self.dimension}"
+        enough = len(examples) < self.dimension
+        require(enough, "OrthogonalQuery", "examples", rule, len(examples))
+        basis, _ = jnp.linalg.qr(examples.T)
+        query = self.task.query(latent, examples, key)
+        return query - basis @ (basis.T @ query)
+
+
+class CovariateShift(AbstractShift):
+    """Prompts of `task` with every input, the query too, multiplied by `transform`.
+
+    Labels follow the new inputs: y = h(Tx). `c * jnp.eye(d)` scales the inputs by c,
+    and so their covariance by c².
+
+    Source: zhang2023, Section 4.2, covariate shifts.
+    """
+
+    task: AbstractTask
+    transform: Float[Array, "d d"]
+    dimension: int
+
+    def __init__(self, task: AbstractTask, transform: Float[Array, "d d"]):
+        self.task, self.dimension = task, task.dimension
+        self.transform = square_matrix(transform, "CovariateShift", "transform")
+        rule = f"a {task.dimension}×{task.dimension} matrix"
+        found = f"shape {self.transform.shape}"
+        same = len(self.transform) == task.dimension
+        require(same, "CovariateShift", "transform", rule, found)
+
+    def inputs(
+        self, latent: Any, count: int, key: PRNGKeyArray
+    ) -> Float[Array, "count d"]:
+        return self.task.inputs(latent, count, key) @ self.transform.T
+
+    def query(
+        self, latent: Any, examples: Float[Array, "n d"], key: PRNGKeyArray
+    ) -> Float[Array, " d"]:
+        return self.transform @ self.task.query(latent, examples, key)

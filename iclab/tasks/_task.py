@@ -1,0 +1,75 @@
+"""What a task is: a distribution over prompts."""
+
+import abc
+from typing import Any
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from iclab.core import Prompt, positive_integer
+
+# Every source of randomness has a stream of its own, so that changing one (more noise,
+# another query) leaves the others' draws as they were.
+_LATENT, _INPUTS, _NOISE, _QUERY, _QUERY_NOISE = range(5)
+
+
+class AbstractTask(eqx.Module):
+    """A distribution over prompts, in the pieces that shifts replace one by one.
+
+    A prompt is drawn in three steps: what the prompt shares (`latent`: weights, perhaps
+    a covariance), then the inputs, then their labels. Everything is unbatched;
+    `sample_batch` maps it over keys.
+    """
+
+    dimension: eqx.AbstractVar[int]
+
+    @abc.abstractmethod
+    def latent(self, key: PRNGKeyArray) -> Any:
+        """Draw what all examples of a prompt share."""
+
+    @abc.abstractmethod
+    def inputs(
+        self, latent: Any, count: int, key: PRNGKeyArray
+    ) -> Float[Array, "count d"]:
+        """Draw `count` inputs."""
+
+    @abc.abstractmethod
+    def labels(
+        self, latent: Any, inputs: Float[Array, "count d"]
+    ) -> Float[Array, " count"]:
+        """Noiseless labels of inputs."""
+
+    @abc.abstractmethod
+    def noise(
+        self, latent: Any, count: int, key: PRNGKeyArray
+    ) -> Float[Array, " count"]:
+        """Draw the noise on the labels of `count` examples."""
+
+    def query(
+        self, latent: Any, examples: Float[Array, "n d"], key: PRNGKeyArray
+    ) -> Float[Array, " d"]:
+        """Draw the query; by default from the law of the inputs."""
+        return self.inputs(latent, 1, key)[0]
+
+    def target_noise(self, latent: Any, key: PRNGKeyArray) -> Float[Array, ""] | float:
+        """Noise on the query's label; by default the target is noiseless."""
+        return 0.0
+
+    def sample(self, key: PRNGKeyArray, examples: int) -> Prompt:
+        """Draw one prompt with `examples` examples."""
+        n = positive_integer(examples, type(self).__name__, "examples")
+        stream = lambda index: jax.random.fold_in(key, index)  # noqa: E731
+        latent = self.latent(stream(_LATENT))
+        X = self.inputs(latent, n, stream(_INPUTS))
+        y = self.labels(latent, X) + self.noise(latent, n, stream(_NOISE))
+        x_q = self.query(latent, X, stream(_QUERY))
+        target = self.labels(latent, x_q[None])[0]
+        target = target + self.target_noise(latent, stream(_QUERY_NOISE))
+        return Prompt(X, y, x_q, target)
+
+    def sample_batch(self, key: PRNGKeyArray, prompts: int, examples: int) -> Prompt:
+        """Draw `prompts` prompts; every field gets a leading axis."""
+        owner = type(self).__name__
+        keys = jax.random.split(key, positive_integer(prompts, owner, "prompts"))
+        return jax.vmap(lambda one: self.sample(one, examples))(keys)
