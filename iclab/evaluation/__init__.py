@@ -1,0 +1,7 @@
+"""How well predictors do, measured on common prompts."""
+
+from iclab.evaluation._risk import (
+    Estimate as Estimate,
+    prompt_average as prompt_average,
+    sampled_risk as sampled_risk,
+)

@@ -1,0 +1,107 @@
+"""Errors of predictors on prompts that they all see."""
+
+from collections.abc import Callable, Mapping
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+
+from iclab.core import AbstractPredictor, Prompt, positive_integer
+from iclab.tasks import AbstractTask
+
+# Prompts in memory at a time.
+_CHUNK = 1 << 14
+
+
+class Estimate(eqx.Module):
+    """A Monte Carlo mean and its standard error, leaf by leaf."""
+
+    mean: PyTree[Array]
+    standard_error: PyTree[Array]
+    draws: int = eqx.field(static=True)
+
+
+def sampled_risk(
+    predictors: Mapping[str, AbstractPredictor],
+    task: AbstractTask,
+    *,
+    examples: int,
+    prompts: int,
+    key: PRNGKeyArray,
+) -> dict[str, tuple[Float[Array, ""], Float[Array, ""]]]:
+    """Mean squared error and its standard error of every predictor, on common prompts.
+
+    `prompts` prompts of `examples` examples each; rounded up to whole chunks.
+    """
+    estimate = prompt_average(
+        _squared_errors,
+        task,
+        dict(predictors),
+        examples=examples,
+        prompts=prompts,
+        key=key,
+    )
+    mean, error = estimate.mean, estimate.standard_error
+    return {name: (mean[name], error[name]) for name in predictors}
+
+
+def prompt_average(
+    statistic: Callable[..., PyTree[Array]],
+    task: AbstractTask,
+    *arguments: PyTree,
+    examples: int,
+    prompts: int,
+    key: PRNGKeyArray,
+) -> Estimate:
+    """Average `statistic(prompt, *arguments)` over `prompts` prompts of `task`.
+
+    A function defined once, with what varies among its `arguments`, is compiled once.
+    """
+    positive_integer(examples, "prompt_average", "examples")
+    positive_integer(prompts, "prompt_average", "prompts")
+    size = min(_CHUNK, prompts)
+    chunks = -(-prompts // size)
+    mean, square = _averages(
+        statistic, task, arguments, key, examples=examples, size=size, chunks=chunks
+    )
+    draws = chunks * size
+    error = jax.tree.map(
+        lambda m, s: jnp.sqrt(jnp.clip(s - m**2, 0) / max(draws - 1, 1)), mean, square
+    )
+    return Estimate(mean, error, draws)
+
+
+def _squared_errors(
+    prompt: Prompt, predictors: dict[str, AbstractPredictor]
+) -> dict[str, Float[Array, ""]]:
+    return {
+        name: (predictor(prompt) - prompt.target) ** 2
+        for name, predictor in predictors.items()
+    }
+
+
+@eqx.filter_jit
+def _averages(
+    statistic: Callable[..., PyTree[Array]],
+    task: AbstractTask,
+    arguments: tuple[PyTree, ...],
+    key: PRNGKeyArray,
+    *,
+    examples: int,
+    size: int,
+    chunks: int,
+) -> tuple[PyTree[Array], PyTree[Array]]:
+    """Means of the statistic and of its square, one chunk in memory at a time."""
+
+    def chunk(sums, index):
+        batch = task.sample_batch(jax.random.fold_in(key, index), size, examples)
+        values = jax.vmap(lambda prompt: statistic(prompt, *arguments))(batch)
+        first = jax.tree.map(lambda v: jnp.mean(v, axis=0), values)
+        second = jax.tree.map(lambda v: jnp.mean(v**2, axis=0), values)
+        return jax.tree.map(jnp.add, sums, (first, second)), None
+
+    shapes = jax.eval_shape(lambda: statistic(task.sample(key, examples), *arguments))
+    zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    sums, _ = jax.lax.scan(chunk, (zeros, zeros), jnp.arange(chunks))
+    return jax.tree.map(lambda total: total / chunks, sums)

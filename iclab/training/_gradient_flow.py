@@ -1,0 +1,131 @@
+"""Gradient flow as an ordinary differential equation, solved until it comes to rest."""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optimistix as optx
+from jaxtyping import Array, Bool, Float, Int, PyTree
+
+from iclab.core import finite_number, positive_integer, require
+
+ParametersT = TypeVar("ParametersT", bound=PyTree)
+
+
+class FlowResult(eqx.Module, Generic[ParametersT]):
+    """A solved flow.
+
+    `times` and `trajectory` (leaves with a leading axis) hold every accepted step,
+    `steps` of them, and repeat the last one after that. `speed` is the norm of the
+    field at the end and `converged` says whether it fell below the tolerance.
+    """
+
+    times: Float[Array, " saved"]
+    trajectory: ParametersT
+    final: ParametersT
+    speed: Float[Array, ""]
+    steps: Int[Array, ""]
+    converged: Bool[Array, ""]
+
+
+def integrate_flow(
+    field: Callable[[ParametersT], ParametersT],
+    start: ParametersT,
+    *,
+    speed: Callable[[ParametersT], Float[Array, ""]] | None = None,
+    tolerance: float = 1e-10,
+    rtol: float = 1e-10,
+    atol: float = 1e-12,
+    max_time: float = 1e9,
+    max_steps: int = 2048,
+    throw: bool = True,
+) -> FlowResult[ParametersT]:
+    """Follow ẏ = field(y) from `start` until ‖field(y)‖ ≤ `tolerance`.
+
+    The solver is implicit (fifth order), because the rates of a flow near a badly
+    conditioned minimum lie many decades apart; it chooses its steps from `rtol` and
+    `atol`. `speed` replaces ‖field(y)‖ as what must fall below `tolerance`. Works under
+    `jit` and `vmap`. Not coming to rest within `max_time` or `max_steps` raises, or is
+    told by `converged` when `throw` is false.
+    """
+    owner = "integrate_flow"
+    finite_number(tolerance, owner, "tolerance")
+    require(tolerance > 0, owner, "tolerance", "> 0", tolerance)
+    positive_integer(max_steps, owner, "max_steps")
+
+    def norm(y: ParametersT) -> Float[Array, ""]:
+        return jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(field(y))))
+
+    pace = norm if speed is None else speed
+    solution = diffrax.diffeqsolve(
+        diffrax.ODETerm(lambda t, y, args: field(y)),
+        # A full Newton solve for each stage: the default, which keeps one Jacobian for
+        # all of them, rejects every other step at tight tolerances.
+        diffrax.Kvaerno5(root_finder=optx.Newton(rtol=rtol, atol=atol)),
+        t0=0.0,
+        t1=max_time,
+        dt0=None,
+        y0=start,
+        stepsize_controller=diffrax.PIDController(rtol=rtol, atol=atol),
+        saveat=diffrax.SaveAt(t0=True, steps=True),
+        event=diffrax.Event(lambda t, y, args, **_: pace(y) <= tolerance),
+        max_steps=max_steps,
+        throw=False,
+    )
+    assert solution.ts is not None
+    steps = solution.stats["num_accepted_steps"]
+    last = jnp.minimum(steps, len(solution.ts) - 1)
+
+    def settle(leaf: Array) -> Array:
+        """Replace the infinities that pad unused rows by the last accepted step."""
+        index = jnp.minimum(jnp.arange(len(leaf)), last)
+        return leaf[index]
+
+    times = settle(solution.ts)
+    trajectory = jax.tree.map(settle, solution.ys)
+    final = jax.tree.map(lambda leaf: leaf[last], solution.ys)
+    last_speed = pace(final)
+    converged = last_speed <= tolerance
+    if throw:
+        last_speed = eqx.error_if(
+            last_speed,
+            ~converged,
+            f"{owner}: the flow did not come to rest;"
+            " raise `max_time` or `max_steps`, or loosen `tolerance`",
+        )
+    return FlowResult(times, trajectory, final, last_speed, steps, converged)
+
+
+def gradient_flow(
+    loss: Callable[[ParametersT], Float[Array, ""]],
+    start: ParametersT,
+    *,
+    tolerance: float = 1e-10,
+    rtol: float = 1e-10,
+    atol: float = 1e-12,
+    max_time: float = 1e9,
+    max_steps: int = 2048,
+    throw: bool = True,
+) -> FlowResult[ParametersT]:
+    """Follow ẏ = −∇loss(y) from `start`, the gradient by automatic differentiation.
+
+    Any pytree of arrays may be the parameters; options as in `integrate_flow`.
+    """
+    gradient = jax.grad(loss)
+
+    def field(y: ParametersT) -> ParametersT:
+        return jax.tree.map(jnp.negative, gradient(y))
+
+    return integrate_flow(
+        field,
+        start,
+        tolerance=tolerance,
+        rtol=rtol,
+        atol=atol,
+        max_time=max_time,
+        max_steps=max_steps,
+        throw=throw,
+    )

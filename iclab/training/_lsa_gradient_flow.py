@@ -1,0 +1,191 @@
+"""Gradient flow of linear self-attention at any size, by an exact reduction.
+
+On u₁₂ = u₂₁ = 0, and in the eigenbasis of the covariance, the loss is
+
+    L(U, u) = ½ u² Σ R_ij U_ij² − u Σ ξ_i U_ii + constant,
+
+so off-diagonal entries only decay, U_ij(t) = U_ij(0) exp(−R_ij τ) with τ̇ = u², and
+what is left to solve has d + 2 unknowns instead of d² + 1. R and ξ are read off the
+population loss by automatic differentiation, not from the papers' vector fields, which
+can therefore be held against it.
+"""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from iclab.core import (
+    Count,
+    covariance_matrix,
+    positive_integer,
+    require,
+    square_matrix,
+)
+from iclab.theory import lsa_loss, lsa_loss_random_covariance
+from iclab.training._gradient_flow import FlowResult, integrate_flow
+
+# The blocks (U₁₁, u₋₁) that the flow moves.
+Blocks = tuple[Float[Array, "*saved d d"], Float[Array, "*saved"]]
+
+
+def lsa_gradient_flow(
+    covariance: Float[Array, "d d"],
+    context_length: Count,
+    U11: Float[Array, "d d"],
+    u_last: Float[Array, ""] | float,
+    *,
+    tolerance: float = 1e-10,
+    max_steps: int = 4096,
+    throw: bool = True,
+) -> FlowResult[Blocks]:
+    """Gradient flow on the population loss (3.8) of zhang2023 from (`U11`, `u_last`).
+
+    Λ = `covariance`, N = `context_length`. Any start will do: balanced or not, of any
+    sign; one that flows into the saddle at the origin comes to rest there. Parameters
+    of the result are pairs (U₁₁, u₋₁). Options as in `integrate_flow`.
+    """
+    owner = "lsa_gradient_flow"
+    Lambda = covariance_matrix(covariance, owner)
+    N = positive_integer(context_length, owner, "context_length")
+    eigenvalues, V = jnp.linalg.eigh(Lambda)
+    U = V.T @ _start(owner, U11, len(Lambda)) @ V
+    flow = _fixed_covariance_flow(
+        jnp.diag(eigenvalues),
+        jnp.asarray(N),
+        U,
+        jnp.asarray(u_last, dtype=float),
+        tolerance,
+        max_steps,
+        throw,
+    )
+
+    def back(blocks: Blocks) -> Blocks:
+        return V @ blocks[0] @ V.T, blocks[1]
+
+    return eqx.tree_at(
+        lambda f: (f.trajectory, f.final),
+        flow,
+        (back(flow.trajectory), back(flow.final)),
+    )
+
+
+def lsa_gradient_flow_random_covariance(
+    moments: Float[Array, "3 d"],
+    context_length: Count,
+    U11: Float[Array, "d d"],
+    u_last: Float[Array, ""] | float,
+    *,
+    tolerance: float = 1e-10,
+    max_steps: int = 4096,
+    throw: bool = True,
+) -> FlowResult[Blocks]:
+    """Gradient flow on the population loss (4.10) of zhang2023.
+
+    `moments[k-1, i]` = E λᵢᵏ of the random diagonal covariance; everything else as in
+    `lsa_gradient_flow`.
+    """
+    owner = "lsa_gradient_flow_random_covariance"
+    N = positive_integer(context_length, owner, "context_length")
+    return _random_covariance_flow(
+        jnp.asarray(moments),
+        jnp.asarray(N),
+        _start(owner, U11, moments.shape[1]),
+        jnp.asarray(u_last, dtype=float),
+        tolerance,
+        max_steps,
+        throw,
+    )
+
+
+# Compiled once per dimension: everything that varies between runs is an array.
+@eqx.filter_jit
+def _fixed_covariance_flow(
+    covariance: Float[Array, "d d"],
+    context_length: Int[Array, ""],
+    U: Float[Array, "d d"],
+    u: Float[Array, ""],
+    *options,
+) -> FlowResult[Blocks]:
+    return _reduced_flow(
+        lambda U, u: lsa_loss(U, u, covariance, context_length), U, u, *options
+    )
+
+
+@eqx.filter_jit
+def _random_covariance_flow(
+    moments: Float[Array, "3 d"],
+    context_length: Int[Array, ""],
+    U: Float[Array, "d d"],
+    u: Float[Array, ""],
+    *options,
+) -> FlowResult[Blocks]:
+    return _reduced_flow(
+        lambda U, u: lsa_loss_random_covariance(U, u, moments, context_length),
+        U,
+        u,
+        *options,
+    )
+
+
+def _reduced_flow(
+    loss: Callable[[Array, Array], Array],
+    U: Float[Array, "d d"],
+    u: Float[Array, ""],
+    tolerance: float,
+    max_steps: int,
+    throw: bool,
+) -> FlowResult[Blocks]:
+    zero, one = jnp.zeros_like(U), jnp.ones(())
+    gradient = jax.grad(lambda entries: loss(entries, one))
+    # The Hessian in U is diagonal: its product with a matrix of ones is its diagonal.
+    _, R = jax.jvp(gradient, (zero,), (jnp.ones_like(U),))
+    xi = -jnp.diagonal(gradient(zero))
+    r = jnp.diagonal(R)
+    start = jnp.where(jnp.eye(len(U), dtype=bool), 0, U)
+
+    def decayed(tau):
+        return start * jnp.exp(-R * tau)
+
+    def field(state):
+        diagonal, u, tau = state
+        off = decayed(tau)
+        d_diagonal = -(u**2) * r * diagonal + u * xi
+        d_u = -u * (jnp.sum(r * diagonal**2) + jnp.sum(R * off**2)) + xi @ diagonal
+        return d_diagonal, d_u, u**2
+
+    def speed(state):
+        d_diagonal, d_u, _ = field(state)
+        _, u, tau = state
+        d_off = u**2 * R * decayed(tau)
+        return jnp.sqrt(jnp.sum(d_diagonal**2) + d_u**2 + jnp.sum(d_off**2))
+
+    def blocks(state):
+        diagonal, u, tau = state
+        return decayed(tau) + jnp.diag(diagonal), u
+
+    result = integrate_flow(
+        field,
+        (jnp.diagonal(U), u, jnp.zeros(())),
+        speed=speed,
+        tolerance=tolerance,
+        max_steps=max_steps,
+        throw=throw,
+    )
+    return FlowResult(
+        result.times,
+        jax.vmap(blocks)(result.trajectory),
+        blocks(result.final),
+        result.speed,
+        result.steps,
+        result.converged,
+    )
+
+
+def _start(owner: str, U11: Float[Array, "d d"], dimension: int) -> Float[Array, "d d"]:
+    U = square_matrix(U11, owner, "U11")
+    rule = f"a {dimension}×{dimension} matrix"
+    require(len(U) == dimension, owner, "U11", rule, f"shape {U.shape}")
+    return U

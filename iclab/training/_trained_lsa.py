@@ -1,0 +1,40 @@
+"""Where theory meets the model: the starts and ends of training, as predictors."""
+
+from jaxtyping import Array, Float
+
+from iclab.core import Count
+from iclab.models import LinearSelfAttention
+from iclab.theory import (
+    largest_initial_scale,
+    lsa_optimum,
+    lsa_optimum_random_covariance,
+)
+
+
+def initial_lsa(
+    theta: Float[Array, "d d"],
+    scale: float | Float[Array, ""],
+    covariance: Float[Array, "d d"],
+    context_length: Count,
+    *,
+    any_scale: bool = False,
+) -> LinearSelfAttention:
+    """The start of Assumption 3.3 of zhang2023; refuses a scale σ for which Theorem 4.1
+    proves nothing, unless `any_scale`.
+    """
+    largest = None if any_scale else largest_initial_scale(covariance, context_length)
+    return LinearSelfAttention.balanced(theta, scale, largest)
+
+
+def trained_lsa(
+    covariance: Float[Array, "d d"], context_length: Count
+) -> LinearSelfAttention:
+    """The model that gradient flow ends with: Theorem 4.1 of zhang2023."""
+    return LinearSelfAttention(*lsa_optimum(covariance, context_length))
+
+
+def trained_lsa_random_covariance(
+    moments: Float[Array, "3 d"], context_length: Count
+) -> LinearSelfAttention:
+    """The same after training on random covariances: Theorem 4.5 of zhang2023."""
+    return LinearSelfAttention(*lsa_optimum_random_covariance(moments, context_length))
