@@ -1,0 +1,50 @@
+"""The global minimum of a one-layer linear transformer."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from iclab.core import (
+    covariance_matrix,
+    finite_number,
+    is_traced,
+    positive_integer,
+    require,
+)
+
+
+def ahn_optimum(
+    covariance: Float[Array, "d d"],
+    samples: int,
+    scale: float | int | Float[Array, ""] = 1.0,
+) -> tuple[Float[Array, "d+1 d+1"], Float[Array, "d+1 d+1"]]:
+    r"""Weights (P, Q) that minimise the in-context loss of one linear attention layer.
+
+    $$P=\begin{bmatrix}0\\b^\top\end{bmatrix},\quad Q=\begin{bmatrix}A&0\end{bmatrix},
+      \qquad b=\gamma\,e_{d+1},\quad
+      A=-\frac1\gamma\begin{bmatrix}\Gamma^{-1}\\0\end{bmatrix},\quad
+      \Gamma=\tfrac{n+1}n\Sigma+\tfrac1n\operatorname{tr}(\Sigma)I$$
+
+    with Σ = `covariance` of the inputs, n = `samples` and γ = `scale`, any number but
+    0: every γ gives the same network Z ↦ Z + (1/n) P Z M Zᵀ Q Z, which predicts minus
+    the last entry and has loss tr Σ − tr(Σ²Γ⁻¹).
+
+    Source: ahn2023, Theorem 1 and (7), (8).
+    Assumes: noiseless labels, w ~ N(0, I), x ~ N(0, Σ).
+    Differs from the paper: nothing. For d = 1 there are optima outside this family too
+        (b = e₁, A = (0, −1/Γ)ᵀ), against the text's word of a unique one.
+    """
+    owner = "ahn_optimum"
+    with jax.ensure_compile_time_eval():  # a constant is checked even inside `jit`
+        Sigma = covariance_matrix(covariance, owner)
+    n, d = positive_integer(samples, owner, "samples"), Sigma.shape[0]
+    finite_number(scale, owner, "scale")
+    if not is_traced(scale):
+        require(float(scale) != 0, owner, "scale", "different from 0", float(scale))
+    gamma = jnp.asarray(scale, Sigma.dtype)
+    identity = jnp.eye(d, dtype=Sigma.dtype)
+    Gamma = (n + 1) / n * Sigma + jnp.trace(Sigma) / n * identity
+    zero = jnp.zeros((d + 1, d + 1), Sigma.dtype)
+    P = zero.at[d, d].set(gamma)
+    Q = zero.at[:d, :d].set(-jnp.linalg.inv(Gamma) / gamma)
+    return P, Q

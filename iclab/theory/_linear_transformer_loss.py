@@ -1,0 +1,249 @@
+"""Population loss of linear transformers: exact, by quadrature, and sampled."""
+
+import functools
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key, UInt32
+
+from iclab.core import covariance_matrix, finite_array, positive_integer, require
+from iclab.theory._expected_trace import LARGEST_DEGREE as LONGEST_WORD, expected_trace
+from iclab.theory._wishart_quadrature import LARGEST_DEGREE, wishart_quadrature
+from iclab.theory._wishart_samples import wishart_samples
+
+_EXACT_LAYERS = LONGEST_WORD // 2
+
+
+def linear_transformer_loss(
+    A: Float[Array, "k d d"],
+    B: Float[Array, "k d d"] | None = None,
+    *,
+    covariance: Float[Array, "d d"],
+    weight_covariance: Float[Array, "d d"] | None = None,
+    samples: int,
+) -> Float[Array, ""]:
+    r"""Exact in-context loss of a linear transformer of one to three layers.
+
+    $$f(A)=\mathbb E_S\operatorname{tr}(\Omega G\Sigma G^\top),\qquad
+      G=(I+SA_0)(I+SA_1)\cdots(I+SA_{k-1}),\quad S=\tfrac1n\sum_{i=1}^nx_ix_i^\top$$
+
+    with A_i = `A[i]`, Σ = `covariance` of the inputs, Ω = `weight_covariance` of the
+    weights w (default Σ⁻¹) and n = `samples`. The error on the query is wᵀG x_query, so
+    f = E(wᵀG x_query)². Expanding G gives words in S and fixed matrices, which
+    `expected_trace` averages exactly. Differentiable to any order in A, Σ and Ω.
+
+    A given `B` (P_i = diag(B_i, 1), see `sampled_transformer_loss`) raises the degree
+    in S beyond what is exact here, except with one layer, where it has no effect.
+
+    Source: ahn2023, (5) with the parameters (9); Theorems 3 and 4 are about this loss.
+    Assumes: noiseless labels, Gaussian inputs, at most three layers.
+    Differs from the paper: A_i need not be symmetric; k counts layers, A_0 … A_{k−1}.
+    """
+    owner = "linear_transformer_loss"
+    Sigma, Omega = _covariances(owner, covariance, weight_covariance)
+    A = _layers(owner, "A", A, Sigma.shape[0])
+    k, d, _ = A.shape
+    rule = (
+        f"of at most {_EXACT_LAYERS} layers to be exact (more: scalar_transformer_loss "
+        "for multiples of the inverse covariance, else sampled_transformer_loss)"
+    )
+    require(k <= _EXACT_LAYERS, owner, "A", rule, f"{k} layers")
+    if B is not None:
+        B = _layers(owner, "B", B, Sigma.shape[0], count=k)
+        rule = (
+            "None to be exact with several layers (scalar_transformer_loss serves "
+            "multiples of the identity, sampled_transformer_loss any B)"
+        )
+        require(k == 1, owner, "B", rule, f"{k} layers of it")
+    n = positive_integer(samples, owner, "samples")
+    # Every matrix that a word may hold: A_u, A_uᵀ, A_uΣA_vᵀ, A_uΣΩ, Ω.
+    pairs = jnp.einsum("uij,jk,vlk->uvil", A, Sigma, A).reshape(k * k, d, d)
+    letters = jnp.concatenate([A, A.mT, pairs, A @ (Sigma @ Omega), Omega[None]])
+    total = jnp.trace(Omega @ Sigma)
+    for words, times in _words_by_degree(k):
+        total = total + times @ expected_trace(letters[words], Sigma, n)
+    return total
+
+
+def scalar_transformer_loss(
+    a: Float[Array, " k"],
+    b: Float[Array, " k"] | None,
+    dimension: int,
+    samples: int,
+) -> Float[Array, ""]:
+    r"""Exact in-context loss of a linear transformer with A_i = a_i Σ⁻¹, B_i = b_i I.
+
+    $$f=d\int c_k(h)^2\,d\mu(h),\qquad
+      c_{i+1}=c_i\,(1+a_ihs_i^2),\quad s_{i+1}=s_i\,(1+b_ia_ihs_i^2),\quad c_0=s_0=1$$
+
+    with a_i = `a[i]`, b_i = `b[i]` (None: zeros), d = `dimension`, n = `samples` and μ
+    the mean spectrum of the whitened sample covariance: c_k is the factor that the
+    network leaves on the eigendirection of eigenvalue h. The integrand is a polynomial,
+    so `wishart_quadrature` is exact. Differentiable in a and b.
+
+    Source: ahn2023, the sets S of Theorems 4 (b = 0) and 5.
+    Assumes: w ~ N(0, Σ⁻¹), Gaussian inputs; any Σ gives this same value.
+    Differs from the paper: nothing.
+    """
+    owner = "scalar_transformer_loss"
+    a, b = layer_numbers(owner, a, b)
+    k = a.shape[0]
+    degree = 2 * (k if b is None else (3**k - 1) // 2)
+    rule = (
+        f"of few enough layers for a degree ≤ {LARGEST_DEGREE} in the eigenvalue "
+        "(sampled_transformer_loss has no such limit)"
+    )
+    require(degree <= LARGEST_DEGREE, owner, "a", rule, f"{k} layers, degree {degree}")
+    h, weight = wishart_quadrature(dimension, samples, degree)
+    c = scalar_residual(a, jnp.zeros_like(a) if b is None else a * b, h)
+    return dimension * jnp.sum(weight * c**2)
+
+
+def sampled_transformer_loss(
+    A: Float[Array, "k d d"],
+    B: Float[Array, "k d d"] | None,
+    *,
+    covariance: Float[Array, "d d"],
+    weight_covariance: Float[Array, "d d"] | None = None,
+    samples: int,
+    key: Key[Array, ""] | UInt32[Array, "2"],
+    draws: int,
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    r"""In-context loss of any linear transformer of the form (13), with standard error.
+
+    $$f(A,B)=\mathbb E_S\operatorname{tr}(\Omega G\Sigma G^\top),\qquad
+      G=\prod_{i=0}^{k-1}(I+SF_i^\top A_iF_i),\quad F_0=I,\quad
+      F_{i+1}=F_i+B_iF_iSF_i^\top A_iF_i$$
+
+    with the factors of G in order from left to right, A_i = `A[i]`, B_i = `B[i]` (None:
+    zeros), Σ = `covariance`, Ω = `weight_covariance` (default Σ⁻¹) and n = `samples`.
+    The weights w and the query are integrated out; only S is drawn, `draws` times, at a
+    cost that does not depend on n. Returns mean and standard error. Differentiable in
+    A, B, Σ and Ω at fixed `key`.
+
+    With B free a few rare prompts may carry the loss, and then the standard error is
+    too small as well: compare with `scalar_transformer_loss` where it applies.
+
+    Source: ahn2023, (5) with the parameters (13).
+    Assumes: noiseless labels, Gaussian inputs, positive definite Σ.
+    Differs from the paper: A_i need not be symmetric; k counts layers.
+    """
+    owner = "sampled_transformer_loss"
+    Sigma, Omega = _covariances(owner, covariance, weight_covariance)
+    A = _layers(owner, "A", A, Sigma.shape[0])
+    if B is not None:
+        B = _layers(owner, "B", B, Sigma.shape[0], count=A.shape[0])
+    n = positive_integer(samples, owner, "samples")
+    draws = positive_integer(draws, owner, "draws")
+    require(draws >= 2, owner, "draws", "at least 2 for a standard error", draws)
+    S = wishart_samples(key, Sigma, n, (draws,))
+    losses = jax.vmap(lambda S: _loss_given(S, A, B, Sigma, Omega))(S)
+    return jnp.mean(losses), jnp.std(losses, ddof=1) / jnp.sqrt(draws)
+
+
+def _covariances(
+    owner: str, covariance: object, weight_covariance: object
+) -> tuple[Float[Array, "d d"], Float[Array, "d d"]]:
+    with jax.ensure_compile_time_eval():  # a constant is checked even inside `jit`
+        if weight_covariance is None:
+            Sigma = covariance_matrix(covariance, owner)
+        else:
+            Sigma = covariance_matrix(covariance, owner, singular=True)
+            Omega = covariance_matrix(
+                weight_covariance,
+                owner,
+                "weight_covariance",
+                dimension=Sigma.shape[0],
+                singular=True,
+            )
+            return Sigma, Omega
+    return Sigma, jnp.linalg.inv(Sigma)
+
+
+def _layers(
+    owner: str, name: str, value: object, d: int, count: int | None = None
+) -> Float[Array, "k d d"]:
+    """`value` as k ≥ 1 finite d×d matrices."""
+    with jax.ensure_compile_time_eval():
+        layers = jnp.asarray(value)
+        good = layers.ndim == 3 and layers.shape[0] >= 1 and layers.shape[1:] == (d, d)
+        rule = f"one {d}×{d} matrix a layer"
+        if count is not None:
+            rule = f"{count} matrices of shape {d}×{d}, as `A` is"
+            good = good and layers.shape[0] == count
+        require(good, owner, name, rule, f"shape {layers.shape}")
+        finite_array(layers, owner, name)
+    return layers
+
+
+def layer_numbers(
+    owner: str, a: object, b: object
+) -> tuple[Float[Array, " k"], Float[Array, " k"] | None]:
+    """`a` and, unless it is None, `b` as finite vectors of one length k ≥ 1."""
+    with jax.ensure_compile_time_eval():
+        a = jnp.asarray(a)
+        good = a.ndim == 1 and a.shape[0] >= 1
+        rule = "a vector, one number a layer"
+        require(good, owner, "a", rule, f"shape {a.shape}")
+        finite_array(a, owner, "a")
+        if b is None:
+            return a, None
+        b = jnp.asarray(b)
+        rule = f"a vector of length {a.shape[0]}, as `a` is"
+        require(b.shape == a.shape, owner, "b", rule, f"shape {b.shape}")
+        finite_array(b, owner, "b")
+        return a, b
+
+
+@functools.cache
+def _words_by_degree(k: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Words of tr(ΩGΣGᵀ) as places among the letters, and how often each occurs.
+
+    G takes S A_u for the layers u of a set U and Gᵀ takes A_vᵀ S for those of a set V:
+    tr(Ω ∏_U (S A_u) Σ ∏_V (A_vᵀ S)), V backwards, read from the first S on. (V, U) is
+    the transpose of (U, V), so each unordered pair stands once, the longer set first.
+    """
+    transposed, pair, last, Omega = k, 2 * k, 2 * k + k * k, 3 * k + k * k
+    sets = [U for j in range(k, -1, -1) for U in itertools.combinations(range(k), j)]
+    by_degree = [([], []) for _ in range(2 * k)]
+    for U, V in itertools.combinations_with_replacement(sets, 2):
+        if not U:
+            continue  # the constant tr(ΩΣ)
+        word = [*U[:-1], last + U[-1]]
+        if V:
+            middle = pair + k * U[-1] + V[-1]
+            word = [*U[:-1], middle, *(transposed + v for v in V[-2::-1]), Omega]
+        words, times = by_degree[len(U) + len(V) - 1]
+        words.append(word)
+        times.append(1.0 if U == V else 2.0)
+    return [(np.array(words), np.array(times)) for words, times in by_degree]
+
+
+def scalar_residual(
+    a: Float[Array, " k"], beta: Float[Array, " l"], h: Float[Array, " m"]
+) -> Float[Array, " m"]:
+    """c(h) of `scalar_transformer_loss` with β_i = a_i b_i; the last β is not used."""
+    c, s = jnp.ones_like(h), jnp.ones_like(h)
+    for i in range(a.shape[0]):
+        c = c * (1 + a[i] * h * s**2)
+        if i < a.shape[0] - 1:
+            s = s * (1 + beta[i] * h * s**2)
+    return c
+
+
+def _loss_given(
+    S: Float[Array, "d d"],
+    A: Float[Array, "k d d"],
+    B: Float[Array, "k d d"] | None,
+    Sigma: Float[Array, "d d"],
+    Omega: Float[Array, "d d"],
+) -> Float[Array, ""]:
+    G = F = jnp.eye(S.shape[0], dtype=S.dtype)
+    for i in range(A.shape[0]):
+        step = S @ F.T @ A[i] @ F
+        G = G + G @ step
+        if B is not None:
+            F = F + B[i] @ F @ step
+    return jnp.sum((Omega @ G) * (G @ Sigma))

@@ -1,0 +1,310 @@
+"""The best k-step methods on random least squares, as numbers rather than runs."""
+
+import functools
+from typing import Any  # for numbers of mpmath, whose classes are made at run time
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+from jaxtyping import Array, Float
+
+from iclab.core import positive_integer, require
+from iclab.theory._linear_transformer_loss import layer_numbers, scalar_residual
+from iclab.theory._wishart_moments import wishart_moments
+from iclab.theory._wishart_quadrature import (
+    gauss_rule,
+    positive_ratio,
+    spectrum_rule,
+    wishart_quadrature,
+)
+
+_MOST_STEPS = 16
+_MOST_GD_PLUS_PLUS_LAYERS = 4
+
+# Restarts and Levenberg–Marquardt iterations of the search in `optimal_gd_plus_plus`.
+_RESTARTS = 1024
+_ITERATIONS = 200
+# Below this, residuals at the nodes are mostly float64 round-off, and restarts end
+# anywhere: with d = 5, n = 10⁹ and three layers they differ by a factor of 100.
+_SMALLEST_LOSS = 1e-30
+
+
+def optimal_steps(
+    dimension: int, samples: int, layers: int
+) -> tuple[Float[Array, " k"], float]:
+    r"""Step sizes of the best k-step preconditioned gradient descent, and its loss.
+
+    $$\min_{p(0)=1,\ \deg p\le k}d\int p(\lambda)^2\,d\mu(\lambda),\qquad
+      p(\lambda)=\prod_{i=1}^k(1-\eta_i\lambda)$$
+
+    with d = `dimension`, k = `layers` and μ the mean spectrum of the whitened sample
+    covariance of n = `samples` inputs. A linear transformer with A_i = −η_i Σ⁻¹ has
+    this loss. The minimiser is orthogonal, in λ dμ, to every polynomial of lower
+    degree: its zeros 1/η_i are the k Gauss nodes of λ dμ. Returns η, ascending and
+    positive (their order in the network does not matter), and the minimum, the loss.
+    No optimisation is involved; both are right to float64.
+
+    Source: ahn2023, the set S of Theorem 4; the closed form is iclab's.
+    Assumes: w ~ N(0, Σ⁻¹), x ~ N(0, Σ) for any Σ, noiseless labels, k ≤ 16.
+    Differs from the paper: a_i = −η_i; the paper proves that stationary points exist.
+    """
+    owner = "optimal_steps"
+    d = positive_integer(dimension, owner, "dimension")
+    n = positive_integer(samples, owner, "samples")
+    k = _layers(owner, layers, _MOST_STEPS)
+    steps, loss = _optimal_steps(d, n, k)
+    return jnp.asarray(steps), loss
+
+
+def marchenko_pastur_optimal_steps(
+    ratio: float | int, layers: int
+) -> tuple[Float[Array, " k"], float]:
+    r"""The result of `optimal_steps` in the limit d, n → ∞ with d/n → c.
+
+    $$\eta_j=\frac1{1+c+2\sqrt c\cos\frac{j\pi}{k+1}},\qquad
+      \frac{\text{loss}}d\to\frac{c^k(1-c)}{1-c^{k+1}}=\frac{c^k}{1+c+\dots+c^k}$$
+
+    with c = `ratio` and k = `layers`. Returns η, ascending, and the loss divided by d.
+    For c > 1 the loss tends to 1 − 1/c as k grows: what lies outside the span of the
+    inputs cannot be learned.
+
+    Source: iclab; λ dμ is Chebyshev's second weight when μ is the Marchenko–Pastur law.
+    Assumes: the limit at fixed ratio, otherwise as `optimal_steps`.
+    Differs from the paper: no paper states it.
+    """
+    owner = "marchenko_pastur_optimal_steps"
+    c = positive_ratio(ratio, owner)
+    k = positive_integer(layers, owner, "layers")
+    theta = np.arange(1, k + 1) * np.pi / (k + 1)
+    # 1 + c + 2√c cos θ without cancellation near c = 1, θ = π.
+    nodes = (1 - np.sqrt(c)) ** 2 + 4 * np.sqrt(c) * np.cos(theta / 2) ** 2
+    # Both forms are the same number; each is free of overflow on its side of 1.
+    powers = np.arange(k + 1)
+    loss = c**k / np.sum(c**powers) if c <= 1 else 1 / np.sum(c**-powers)
+    return jnp.asarray(1 / nodes), float(loss)
+
+
+def optimal_gd_plus_plus(
+    dimension: int, samples: int, layers: int
+) -> tuple[Float[Array, " k"], Float[Array, " k"], float]:
+    r"""The best linear transformer with A_i = a_i Σ⁻¹ and B_i = b_i I, and its loss.
+
+    $$\min_{a,b}d\int c_k(h)^2\,d\mu(h),\qquad
+      c_{i+1}=c_i(1+a_ihs_i^2),\quad s_{i+1}=s_i(1+b_ia_ihs_i^2),\quad c_0=s_0=1$$
+
+    with d = `dimension`, k = `layers` and μ the mean spectrum of the whitened sample
+    covariance of n = `samples` inputs. The integral is exact (`wishart_quadrature`),
+    the search global in practice, not in proof: many deterministic restarts of
+    Levenberg–Marquardt, the best one polished by Newton's method with 50 digits until
+    the gradient is below 1e-12. Returns a, b and the loss; b of the last layer has no
+    effect and is 0.
+
+    Source: ahn2023, the set S of Theorem 5.
+    Assumes: w ~ N(0, Σ⁻¹), x ~ N(0, Σ) for any Σ, noiseless labels, k ≤ 4; n not so
+        large that the loss falls below 1e-30 a dimension (an error says so).
+    Differs from the paper: signs as there (a < 0); the paper proves that stationary
+        points exist, not where.
+    """
+    owner = "optimal_gd_plus_plus"
+    d = positive_integer(dimension, owner, "dimension")
+    n = positive_integer(samples, owner, "samples")
+    k = _layers(owner, layers, _MOST_GD_PLUS_PLUS_LAYERS)
+    a, b, loss = _optimal_gd_plus_plus(d, n, k)
+    return jnp.asarray(a), jnp.asarray(b), loss
+
+
+def residual_polynomial(
+    a: Float[Array, " k"], b: Float[Array, " k"] | None = None
+) -> Float[Array, " m"]:
+    r"""Coefficients of the factor c(h) that a scalar network leaves on an eigenvalue h.
+
+    $$c_{i+1}=c_i\,(1+a_ihs_i^2),\quad s_{i+1}=s_i\,(1+b_ia_ihs_i^2),\quad c_0=s_0=1$$
+
+    with a_i = `a[i]` and b_i = `b[i]` (None: zeros). Entry j multiplies hʲ; there are
+    k + 1 entries without b, (3ᵏ + 1)/2 with it. Differentiable.
+
+    Source: ahn2023, the sets S of Theorems 4 and 5, worked out per eigenvalue.
+    Assumes: A_i = a_i Σ⁻¹, B_i = b_i I; h is an eigenvalue of the whitened S.
+    Differs from the paper: nothing.
+    """
+    owner = "residual_polynomial"
+    a, b = layer_numbers(owner, a, b)
+    c = s = one = jnp.ones(1, a.dtype)
+    for i in range(a.shape[0]):
+        step = jnp.concatenate([jnp.zeros(1, a.dtype), a[i] * jnp.convolve(s, s)])
+        c = jnp.convolve(c, step.at[0].add(1))
+        if b is not None:
+            s = jnp.convolve(s, jnp.concatenate([one, b[i] * step[1:]]))
+    return c
+
+
+def _layers(owner: str, layers: object, most: int) -> int:
+    k = positive_integer(layers, owner, "layers")
+    require(k <= most, owner, "layers", f"at most {most}", k)
+    return k
+
+
+@functools.lru_cache(maxsize=256)
+def _optimal_steps(d: int, n: int, k: int) -> tuple[np.ndarray, float]:
+    nodes, _ = gauss_rule(d, n, k, 1)
+    with mpmath.workdps(50):
+        p = [mpmath.mpf(1)]  # coefficients of ∏ (1 − λ/ξ), ascending
+        for xi in nodes:
+            p = [
+                (p[j] if j < len(p) else 0) - (p[j - 1] / xi if j > 0 else 0)
+                for j in range(len(p) + 1)
+            ]
+        # p is orthogonal to (p − 1)/λ in λ dμ, so ∫p² dμ = ∫p dμ.
+        moments = wishart_moments(d, n, k)
+        loss = mpmath.fsum(
+            c * m.numerator / m.denominator for c, m in zip(p, moments, strict=True)
+        )
+        steps = [float(1 / xi) for xi in reversed(nodes)]
+        return np.array(steps), float(d * loss)
+
+
+@functools.lru_cache(maxsize=64)
+def _optimal_gd_plus_plus(
+    d: int, n: int, k: int
+) -> tuple[np.ndarray, np.ndarray, float]:
+    with jax.ensure_compile_time_eval():
+        found = _search(d, n, k)
+    parameters, loss = _polish(d, n, found)
+    a, beta = parameters[:k], parameters[k:]
+    b = [float(y / x) for x, y in zip(a, beta, strict=False)]  # β is one shorter
+    return np.array(a, dtype=float), np.array([*b, 0.0]), float(loss)
+
+
+def _residuals(
+    parameters: Float[Array, " p"],
+    h: Float[Array, " m"],
+    root_weight: Float[Array, " m"],
+) -> Float[Array, " m"]:
+    """√w c(h), whose sum of squares is the loss; parameters are a and β_i = a_i b_i."""
+    k = (parameters.shape[0] + 1) // 2
+    return root_weight * scalar_residual(parameters[:k], parameters[k:], h)
+
+
+@functools.partial(jax.jit, static_argnums=3)
+def _levenberg_marquardt(
+    start: Float[Array, " p"],
+    h: Float[Array, " m"],
+    root_weight: Float[Array, " m"],
+    iterations: int,
+) -> tuple[Float[Array, " p"], Float[Array, ""]]:
+    """Least squares from one start, with Marquardt's scaling of the parameters."""
+
+    def residuals(parameters):
+        return _residuals(parameters, h, root_weight)
+
+    def iterate(_, state):
+        parameters, loss, damping = state
+        r, J = residuals(parameters), jax.jacfwd(residuals)(parameters)
+        normal = J.T @ J
+        scale = jnp.diag(jnp.diag(normal) + 1e-30)
+        step = jnp.linalg.solve(normal + damping * scale, -J.T @ r)
+        trial = parameters + step
+        trial_loss = jnp.sum(residuals(trial) ** 2)
+        better = trial_loss < loss  # False for NaN
+        return (
+            jnp.where(better, trial, parameters),
+            jnp.where(better, trial_loss, loss),
+            jnp.clip(jnp.where(better, damping / 4, damping * 3), 1e-14, 1e14),
+        )
+
+    loss = jnp.sum(residuals(start) ** 2)
+    state = (start, loss, jnp.ones_like(loss))
+    parameters, loss, _ = jax.lax.fori_loop(0, iterations, iterate, state)
+    return parameters, loss
+
+
+def _search(d: int, n: int, k: int) -> np.ndarray:
+    """The best of many descents; parameters are a and β_i = a_i b_i."""
+    h, weight = wishart_quadrature(d, n, 3**k - 1)
+    key_a, key_beta = jax.random.split(jax.random.key(0))
+    # Log-uniform magnitudes around 1/⟨h⟩ = 1. Later steps act on contracted inputs and
+    # tend to be larger: half of the starts say so, half leave it open.
+    a = -(10 ** jax.random.uniform(key_a, (_RESTARTS, k), float, -1, 1.2))
+    beta = -(10 ** jax.random.uniform(key_beta, (_RESTARTS, k - 1), float, -2, 0.7))
+    grows = jnp.arange(_RESTARTS)[:, None] % 2 == 0
+    a = jnp.where(grows, jnp.sort(a, axis=1, descending=True), a)
+    descend = jax.vmap(_levenberg_marquardt, in_axes=(0, None, None, None))
+    starts = jnp.concatenate([a, beta], axis=1)
+    ends, losses = descend(starts, h, jnp.sqrt(weight), _ITERATIONS)
+    losses = jnp.where(jnp.isfinite(losses), losses, jnp.inf)
+    return np.asarray(ends[jnp.argmin(losses)])
+
+
+def _polish(d: int, n: int, start: np.ndarray) -> tuple[list[Any], Any]:
+    """Newton's method on the loss with 50 digits, from a good float64 start."""
+    k = (len(start) + 1) // 2
+    nodes, weights = spectrum_rule(d, n, (3**k + 1) // 2)
+    with mpmath.workdps(50):
+        x = mpmath.matrix([mpmath.mpf(float(value)) for value in start])
+        loss, gradient = _loss_and_gradient(x, nodes, weights)
+        for _ in range(30):
+            step = -mpmath.lu_solve(_hessian(x, gradient, nodes, weights), gradient)
+            trial = x + step
+            trial_loss, trial_gradient = _loss_and_gradient(trial, nodes, weights)
+            if not trial_loss < loss:  # converged, or float64 came as close as it gets
+                break
+            x, loss, gradient = trial, trial_loss, trial_gradient
+        slope = d * max(abs(slope) for slope in gradient)
+        if not slope < mpmath.mpf("1e-12"):
+            raise ArithmeticError(
+                f"optimal_gd_plus_plus: the search for dimension {d}, samples {n} and "
+                f"{k} layers stopped at a gradient of {float(slope):.1e}, not a minimum"
+            )
+        if loss < _SMALLEST_LOSS:
+            raise ArithmeticError(
+                f"optimal_gd_plus_plus: with dimension {d}, samples {n} and {k} layers "
+                f"the loss falls below {_SMALLEST_LOSS:g} a dimension, where the "
+                "search is blind; take fewer samples or layers"
+            )
+        return list(x), d * loss
+
+
+def _loss_and_gradient(x: Any, nodes: list[Any], weights: list[Any]) -> tuple[Any, Any]:
+    """∫c² dμ and its derivatives in a and β, node by node, forwards."""
+    size = len(x)
+    k = (size + 1) // 2
+    loss, gradient = mpmath.mpf(0), mpmath.zeros(size, 1)
+    for h, weight in zip(nodes, weights, strict=True):
+        c = s = mpmath.mpf(1)
+        dc, ds = [mpmath.mpf(0)] * size, [mpmath.mpf(0)] * size
+        for i in range(k):
+            u = h * s * s
+            du = [2 * h * s * t for t in ds]
+            grown = 1 + x[i] * u
+            dc = [grown * t + c * x[i] * v for t, v in zip(dc, du, strict=True)]
+            dc[i] += c * u
+            c *= grown
+            if i < k - 1:
+                beta = x[k + i]
+                # s(1 + βhs²) has slope 1 + 3βhs² in s.
+                ds = [(1 + 3 * beta * u) * t for t in ds]
+                ds[k + i] += s * u
+                s *= 1 + beta * u
+        loss += weight * c * c
+        for j in range(size):
+            gradient[j] += 2 * weight * c * dc[j]
+    return loss, gradient
+
+
+def _hessian(
+    x: Any,
+    gradient: Any,
+    nodes: list[Any],
+    weights: list[Any],
+) -> Any:
+    """Differences of the gradient over 1e-20, good to about 20 of the 50 digits."""
+    size, width = len(x), mpmath.mpf("1e-20")
+    H = mpmath.zeros(size)
+    for j in range(size):
+        moved = x.copy()
+        moved[j] += width
+        _, there = _loss_and_gradient(moved, nodes, weights)
+        for i in range(size):
+            H[i, j] = (there[i] - gradient[i]) / width
+    return H
