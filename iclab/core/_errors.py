@@ -58,12 +58,21 @@ def finite_array(value: Array, owner: str, name: str) -> None:
         require(bad == 0, owner, name, "finite", f"{bad} entries that are not")
 
 
-def square_matrix(value: object, owner: str, name: str) -> Float[Array, "d d"]:
-    """`value` as a floating-point d×d array with d ≥ 1, every entry finite."""
+def square_matrix(
+    value: object, owner: str, name: str, *, dimension: int | None = None
+) -> Float[Array, "d d"]:
+    """`value` as a floating-point d×d array with d ≥ 1, every entry finite.
+
+    `dimension`, when given, is the d that the rest of the problem has.
+    """
     matrix = jnp.asarray(value)
     if not jnp.issubdtype(matrix.dtype, jnp.floating):
         matrix = matrix.astype(float)
     square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] >= 1
     require(square, owner, name, "a square matrix", f"shape {matrix.shape}")
+    if dimension is not None:
+        rule = f"a {dimension}×{dimension} matrix"
+        same = len(matrix) == dimension
+        require(same, owner, name, rule, f"shape {matrix.shape}")
     finite_array(matrix, owner, name)
     return matrix

@@ -13,15 +13,9 @@ _ASYMMETRY = 1e-8
 def symmetric_matrix(
     value: object, owner: str, name: str, *, dimension: int | None = None
 ) -> Float[Array, "d d"]:
-    """`value` as a finite symmetric d×d array; traced matrices keep shape checks only.
-
-    `dimension`, when given, is the d that the rest of the problem has.
+    """`value` as a finite symmetric d×d array; of a traced one, only the shape is checked.
     """
-    matrix = square_matrix(value, owner, name)
-    if dimension is not None:
-        rule = f"a {dimension}×{dimension} matrix"
-        holds = matrix.shape == (dimension, dimension)
-        require(holds, owner, name, rule, f"shape {matrix.shape}")
+    matrix = square_matrix(value, owner, name, dimension=dimension)
     if not is_traced(matrix):
         known = np.asarray(matrix)
         gap = float(np.max(np.abs(known - known.T)))

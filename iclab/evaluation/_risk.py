@@ -66,9 +66,13 @@ def prompt_average(
         statistic, task, arguments, key, examples=examples, size=size, chunks=chunks
     )
     draws = chunks * size
-    error = jax.tree.map(
-        lambda m, s: jnp.sqrt(jnp.clip(s - m**2, 0) / max(draws - 1, 1)), mean, square
-    )
+
+    def standard_error(first: Array, second: Array) -> Array:
+        if draws == 1:  # one draw says nothing about its own spread
+            return jnp.full_like(first, jnp.inf)
+        return jnp.sqrt(jnp.clip(second - first**2, 0) / (draws - 1))
+
+    error = jax.tree.map(standard_error, mean, square)
     return Estimate(mean, error, draws)
 
 

@@ -7,6 +7,7 @@ from jaxtyping import Array, Float
 
 from iclab.core import (
     AbstractPredictor,
+    Count,
     Prompt,
     finite_array,
     is_traced,
@@ -91,7 +92,9 @@ class LinearTransformer(AbstractPredictor):
         if self.masked and not is_traced(self.value):
             largest = float(np.max(np.abs(np.asarray(self.value)[0, -1, :-1])))
             rule = "zero left of the last entry of its last row, as there is no mask"
-            require(largest == 0, owner, "value", rule, f"an entry of size {largest:.3g}")
+            require(
+                largest == 0, owner, "value", rule, f"an entry of size {largest:.3g}"
+            )
         return LinearSelfAttention(-self.key_query[0], self.value[0])
 
     @property
@@ -115,7 +118,7 @@ class LinearTransformer(AbstractPredictor):
         correlation: Float[Array, " d"],
         label_power: Float[Array, ""],
         query: Float[Array, " d"],
-        count: Float[Array, ""] | int,
+        count: Count,
     ) -> Float[Array, ""]:
         """Predict from (1/n)Σxxᵀ, (1/n)Σyx, (1/n)Σy² and the query."""
         rule = f"of dimension {self.dimension}, the predictor's own"
@@ -141,7 +144,7 @@ class LinearTransformer(AbstractPredictor):
         """Predict by the forward pass (4) as written: the reference, O(n²d) a layer."""
         return -self.query_labels(prompt)[-1]
 
-    def query_labels(self, prompt: Prompt) -> Float[Array, " layers+1"]:
+    def query_labels(self, prompt: Prompt) -> Float[Array, " states"]:
         """The query's label entry [Z_ℓ]_{d+1,n+1} before and after every layer."""
         same_dimension("LinearTransformer", self.dimension, prompt)
         examples = jnp.column_stack([prompt.examples, prompt.labels])
@@ -157,7 +160,7 @@ class LinearTransformer(AbstractPredictor):
         _, labels = jax.lax.scan(layer, Z, (self.value, self.key_query))
         return jnp.append(Z[-1, -1], labels)
 
-    def descent_weights(self, prompt: Prompt) -> Float[Array, "layers+1 d"]:
+    def descent_weights(self, prompt: Prompt) -> Float[Array, "states d"]:
         r"""The iterates w₀ = 0, w₁, … of the gradient descent that the layers perform.
 
         $w_{\ell+1}=w_\ell+A_\ell^\top\nabla R(w_\ell)$ with

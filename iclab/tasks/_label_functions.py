@@ -119,7 +119,7 @@ class AbstractRidgeFunction(AbstractLabelFunction):
         L, b = covariance, self.direction
         Lb = L @ b
         variance = b @ Lb
-        # Where the variance is 0, Lb and every node are, and a division by 1 keeps them.
+        # Where the variance is 0, so are Lb and every node: a division by 1 keeps them.
         divisor = jnp.where(variance > 0, variance, 1.0)
         nodes, weights = np.polynomial.hermite_e.hermegauss(_HERMITE_NODES)
         weights = jnp.asarray(weights / weights.sum())

@@ -159,11 +159,9 @@ class CovariateShift(AbstractShift):
 
     def __init__(self, task: AbstractTask, transform: Float[Array, "d d"]):
         self.task, self.dimension = task, task.dimension
-        self.transform = square_matrix(transform, "CovariateShift", "transform")
-        rule = f"a {task.dimension}×{task.dimension} matrix"
-        found = f"shape {self.transform.shape}"
-        same = len(self.transform) == task.dimension
-        require(same, "CovariateShift", "transform", rule, found)
+        self.transform = square_matrix(
+            transform, "CovariateShift", "transform", dimension=task.dimension
+        )
 
     def inputs(
         self, latent: Any, count: int, key: PRNGKeyArray

@@ -7,11 +7,13 @@ from iclab.core import (
     Count,
     covariance_matrix,
     finite_number,
+    is_traced,
     positive_integer,
     require,
     square_matrix,
 )
 from iclab.theory._lsa_optimum import gamma_matrix, random_covariance_coefficients
+from iclab.theory._moment_table import moment_table
 
 
 def largest_initial_scale(
@@ -47,7 +49,8 @@ def largest_initial_scale_random_covariance(
     Differs from the paper: nothing.
     """
     owner = "largest_initial_scale_random_covariance"
-    Theta = _theta(owner, theta, moments.shape[1])
+    moments = moment_table(moments, owner)
+    Theta = square_matrix(theta, owner, "theta", dimension=moments.shape[1])
     finite_number(gamma_norm, owner, "gamma_norm", at_least=0)
     alignment = jnp.sum((moments[0][:, None] * Theta) ** 2)
     return jnp.sqrt(2 * alignment / (jnp.sqrt(len(Theta)) * gamma_norm))
@@ -64,7 +67,11 @@ def expected_gamma_norm(
     Assumes: rows independent.
     Differs from the paper: nothing.
     """
-    N = positive_integer(context_length, "expected_gamma_norm", "context_length")
+    owner = "expected_gamma_norm"
+    N = positive_integer(context_length, owner, "context_length")
+    enough = diagonals.ndim == 2 and len(diagonals) >= 2
+    rule = "at least two draws of a diagonal, in rows"
+    require(enough, owner, "diagonals", rule, f"shape {diagonals.shape}")
     largest = jnp.max(diagonals, axis=1)
     norm = (1 + 1 / N) * largest + jnp.sum(diagonals, axis=1) / N
     values = norm * jnp.sum(diagonals**2, axis=1)
@@ -89,7 +96,10 @@ def last_weight_bound(
     Differs from the paper: nothing.
     """
     owner = "last_weight_bound"
-    Lambda, Theta = _start(owner, covariance, context_length, theta, scale)
+    Lambda = covariance_matrix(covariance, owner)
+    positive_integer(context_length, owner, "context_length")
+    Theta = square_matrix(theta, owner, "theta", dimension=len(Lambda))
+    _below(owner, scale, largest_initial_scale(Lambda, context_length))
     d, gamma = len(Lambda), _operator_norm(gamma_matrix(Lambda, context_length))
     room = 2 - jnp.sqrt(d) * scale**2 * gamma
     alignment = jnp.sum((Lambda @ Theta) ** 2)
@@ -142,9 +152,11 @@ def last_weight_bound_random_covariance(
     Differs from the paper: nothing.
     """
     owner = "last_weight_bound_random_covariance"
-    Theta = _theta(owner, theta, moments.shape[1])
-    finite_number(scale, owner, "scale", at_least=0)
+    moments = moment_table(moments, owner)
+    Theta = square_matrix(theta, owner, "theta", dimension=moments.shape[1])
     finite_number(gamma_norm, owner, "gamma_norm", at_least=0)
+    limit = largest_initial_scale_random_covariance(moments, Theta, gamma_norm)
+    _below(owner, scale, limit)
     d, alignment = len(Theta), jnp.sum((moments[0][:, None] * Theta) ** 2)
     room = 2 * alignment - jnp.sqrt(d) * scale**2 * gamma_norm
     return jnp.sqrt(scale**2 / (2 * jnp.sqrt(d) * jnp.max(moments[1])) * room)
@@ -174,23 +186,11 @@ def _operator_norm(matrix: Float[Array, "d d"]) -> Float[Array, ""]:
     return jnp.linalg.eigvalsh(matrix)[-1]
 
 
-def _theta(
-    owner: str, theta: Float[Array, "d d"], dimension: int
-) -> Float[Array, "d d"]:
-    Theta = square_matrix(theta, owner, "theta")
-    rule = f"a {dimension}×{dimension} matrix"
-    require(len(Theta) == dimension, owner, "theta", rule, f"shape {Theta.shape}")
-    return Theta
-
-
-def _start(
-    owner: str,
-    covariance: Float[Array, "d d"],
-    context_length: Count,
-    theta: Float[Array, "d d"],
-    scale: float | Float[Array, ""],
-) -> tuple[Float[Array, "d d"], Float[Array, "d d"]]:
-    Lambda = covariance_matrix(covariance, owner)
-    positive_integer(context_length, owner, "context_length")
+def _below(
+    owner: str, scale: float | Float[Array, ""], limit: Float[Array, ""]
+) -> None:
+    """Refuse a start scale for which the bounds say nothing (and would be NaN)."""
     finite_number(scale, owner, "scale", at_least=0)
-    return Lambda, _theta(owner, theta, len(Lambda))
+    if not is_traced(scale) and not is_traced(limit):
+        rule = f"below {float(limit):.6g}, where the proof ends"
+        require(float(scale) < float(limit), owner, "scale", rule, float(scale))

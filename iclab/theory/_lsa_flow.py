@@ -3,8 +3,9 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import Count, covariance_matrix, positive_integer
+from iclab.core import Count, covariance_matrix, positive_integer, square_matrix
 from iclab.theory._lsa_optimum import gamma_matrix, random_covariance_coefficients
+from iclab.theory._moment_table import moment_table
 
 
 def lsa_flow(
@@ -27,6 +28,7 @@ def lsa_flow(
     """
     Lambda = covariance_matrix(covariance, "lsa_flow")
     N = positive_integer(context_length, "lsa_flow", "context_length")
+    U11 = square_matrix(U11, "lsa_flow", "U11", dimension=len(Lambda))
     drift = gamma_matrix(Lambda, N) @ Lambda @ U11 @ Lambda
     drive = Lambda @ Lambda
     dU11 = -(u_last**2) * drift + u_last * drive
@@ -53,6 +55,9 @@ def lsa_flow_random_covariance(
     Assumes: u₁₂ = u₂₁ = 0; random covariances are diagonal with independent entries.
     Differs from the paper: nothing.
     """
+    owner = "lsa_flow_random_covariance"
+    moments = moment_table(moments, owner)
+    U11 = square_matrix(U11, owner, "U11", dimension=moments.shape[1])
     _, xi, zeta = random_covariance_coefficients(moments, context_length)
     drive = jnp.diag(xi)
     dU11 = -(u_last**2) * zeta * U11 + u_last * drive

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from iclab.core import finite_number
+from iclab.theory._moment_table import moment_table
 
 
 def lsa_limit_factor(moments: Float[Array, "3 d"]) -> Float[Array, " d"]:
@@ -19,7 +20,7 @@ def lsa_limit_factor(moments: Float[Array, "3 d"]) -> Float[Array, " d"]:
     Assumes: M, N → ∞; training and test covariances have the same law.
     Differs from the paper: nothing.
     """
-    first, second, third = moments
+    first, second, third = moment_table(moments, "lsa_limit_factor")
     return first * second / third
 
 
@@ -42,7 +43,7 @@ def lsa_limit_risk(
     Differs from the paper: it draws the line without writing it down.
     """
     finite_number(scale, "lsa_limit_risk", "scale", at_least=0)
-    _, second, third = training_moments
+    _, second, third = moment_table(training_moments, "lsa_limit_risk")
     p, c = second / third, scale
-    m1, m2, m3 = test_moments
+    m1, m2, m3 = moment_table(test_moments, "lsa_limit_risk")
     return jnp.sum(c * m1 - 2 * p * c**2 * m2 + p**2 * c**3 * m3)

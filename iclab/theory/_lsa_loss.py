@@ -7,13 +7,8 @@ about Γ can be held against these losses.
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import (
-    Count,
-    covariance_matrix,
-    positive_integer,
-    require,
-    square_matrix,
-)
+from iclab.core import Count, covariance_matrix, positive_integer, square_matrix
+from iclab.theory._moment_table import moment_table
 
 
 def lsa_loss(
@@ -36,7 +31,7 @@ def lsa_loss(
     """
     Lambda = covariance_matrix(covariance, "lsa_loss")
     N = positive_integer(context_length, "lsa_loss", "context_length")
-    _same_size("lsa_loss", "U11", square_matrix(U11, "lsa_loss", "U11"), len(Lambda))
+    square_matrix(U11, "lsa_loss", "U11", dimension=len(Lambda))
     return 0.5 * _odd_part(u_last * U11, Lambda, N)
 
 
@@ -66,10 +61,8 @@ def lsa_full_loss(
     Lambda = covariance_matrix(covariance, owner)
     N = positive_integer(context_length, owner, "context_length")
     d = len(Lambda)
-    W_KQ = square_matrix(key_query, owner, "key_query")
-    W_PV = square_matrix(value_projection, owner, "value_projection")
-    _same_size(owner, "key_query", W_KQ, d + 1)
-    _same_size(owner, "value_projection", W_PV, d + 1)
+    W_KQ = square_matrix(key_query, owner, "key_query", dimension=d + 1)
+    W_PV = square_matrix(value_projection, owner, "value_projection", dimension=d + 1)
     A, q = W_KQ[:d, :d], W_KQ[d, :d]
     p, c = W_PV[d, :d], W_PV[d, d]
 
@@ -115,11 +108,6 @@ def _sandwiched_gram(
     return Lambda @ M @ Lambda + wick / N
 
 
-def _same_size(owner: str, name: str, matrix: Float[Array, "k k"], size: int) -> None:
-    rule = f"a {size}×{size} matrix"
-    require(len(matrix) == size, owner, name, rule, f"shape {matrix.shape}")
-
-
 def lsa_loss_random_covariance(
     U11: Float[Array, "d d"],
     u_last: Float[Array, ""] | float,
@@ -137,9 +125,10 @@ def lsa_loss_random_covariance(
     Assumes: Λ_τ diagonal with independent entries; y = ⟨w, x⟩, w ~ N(0, I).
     Differs from the paper: ℓ_rdm of (C.5) is this minus E tr(Λ_τ)/2.
     """
-    N = positive_integer(context_length, "lsa_loss_random_covariance", "context_length")
     owner = "lsa_loss_random_covariance"
-    _same_size(owner, "U11", square_matrix(U11, owner, "U11"), moments.shape[1])
+    moments = moment_table(moments, owner)
+    N = positive_integer(context_length, owner, "context_length")
+    square_matrix(U11, owner, "U11", dimension=moments.shape[1])
     T = _triple_moments(moments)
     # E[(1 + 1/N) λᵢ²λₖ + λᵢλₖ tr(Λ)/N], the weight of U²ᵢₖ in E tr(Λ̂UΛUᵀΛ̂).
     weight = (1 + 1 / N) * jnp.einsum("iik->ik", T) + jnp.einsum("ikm->ik", T) / N

@@ -3,13 +3,8 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import (
-    Count,
-    covariance_matrix,
-    finite_array,
-    positive_integer,
-    require,
-)
+from iclab.core import Count, covariance_matrix, positive_integer
+from iclab.theory._moment_table import moment_table
 
 
 def gamma_matrix(
@@ -87,7 +82,7 @@ def random_covariance_coefficients(
     Assumes: independent diagonal entries, each with its own distribution.
     Differs from the paper: ζ is given its natural diagonal.
     """
-    first, second, third = _moments(moments, "random_covariance_coefficients")
+    first, second, third = moment_table(moments, "random_covariance_coefficients")
     N = positive_integer(
         context_length, "random_covariance_coefficients", "context_length"
     )
@@ -117,7 +112,7 @@ def lsa_optimum_random_covariance(
     positive entries that have three moments.
     Differs from the paper: nothing.
     """
-    _moments(moments, "lsa_optimum_random_covariance")
+    moments = moment_table(moments, "lsa_optimum_random_covariance")
     N = positive_integer(
         context_length, "lsa_optimum_random_covariance", "context_length"
     )
@@ -134,13 +129,3 @@ def _balanced_weights(
     W_KQ = jnp.zeros((d + 1, d + 1)).at[:d, :d].set(preconditioner / u_last)
     W_PV = jnp.zeros((d + 1, d + 1)).at[d, d].set(u_last)
     return W_KQ, W_PV
-
-
-def _moments(moments: Float[Array, "3 d"], owner: str) -> Float[Array, "3 d"]:
-    """Check the table of moments E λ, E λ², E λ³ of each diagonal entry."""
-    table = jnp.asarray(moments, dtype=float)
-    shaped = table.ndim == 2 and table.shape[0] == 3 and table.shape[1] >= 1
-    rule = "a 3×d table of E λ, E λ², E λ³"
-    require(shaped, owner, "moments", rule, f"shape {table.shape}")
-    finite_array(table, owner, "moments")
-    return table

@@ -17,8 +17,8 @@ from iclab.core import (
 )
 from iclab.theory._lsa_optimum import optimal_preconditioner
 
-# A linear label's best risk is 0, but its computed value may lie this far below, relative
-# to the label's power; further below, the moments contradict each other.
+# A linear label's best risk is 0, but its computed value may lie this far below,
+# relative to the label's power; further below, the moments contradict each other.
 _ROUND_OFF = 1e-8
 
 
@@ -106,7 +106,8 @@ def nonlinear_risk(
     r"""Exact risk of the trained model on prompts with arbitrary labels.
 
     $$\min_w\mathbb E(\langle w,x\rangle-y)^2+\tfrac1M\operatorname{tr}
-      [\Sigma\Gamma^{-2}\Lambda]+\tfrac1{N^2}\big[\lVert a\rVert^2_{\Gamma^{-2}\Lambda^3}
+      [\Sigma\Gamma^{-2}\Lambda]
+      +\tfrac1{N^2}\big[\lVert a\rVert^2_{\Gamma^{-2}\Lambda^3}
       +2\operatorname{tr}(\Lambda)\lVert a\rVert^2_{\Gamma^{-2}\Lambda^2}
       +\operatorname{tr}(\Lambda)^2\lVert a\rVert^2_{\Gamma^{-2}\Lambda}\big]$$
 

@@ -121,6 +121,9 @@ def _train(
     dynamic, static = eqx.partition(start, eqx.is_inexact_array)
     loss_of = loss
     loss = lambda arrays, step: loss_of(eqx.combine(arrays, static), step)  # noqa: E731
+    trained = bool(jax.tree.leaves(dynamic))
+    rule = "a pytree with arrays of numbers to train"
+    require(trained, owner, "start", rule, "none")
     state = optimiser.init(dynamic)
     losses = []
     with progress(owner, steps, show_progress) as advance:

@@ -94,7 +94,7 @@ def integrate_flow(
             last_speed,
             ~converged,
             f"{owner}: the flow did not come to rest;"
-            " raise `max_time` or `max_steps`, or loosen `tolerance`",
+            " raise `max_time` or `max_steps`, loosen `tolerance` or tighten `atol`",
         )
     return FlowResult(times, trajectory, final, last_speed, steps, converged)
 

@@ -21,7 +21,6 @@ from iclab.core import (
     Count,
     covariance_matrix,
     positive_integer,
-    require,
     square_matrix,
 )
 from iclab.theory import lsa_loss, lsa_loss_random_covariance
@@ -51,7 +50,7 @@ def lsa_gradient_flow(
     Lambda = covariance_matrix(covariance, owner)
     N = positive_integer(context_length, owner, "context_length")
     eigenvalues, V = jnp.linalg.eigh(Lambda)
-    U = V.T @ _start(owner, U11, len(Lambda)) @ V
+    U = V.T @ square_matrix(U11, owner, "U11", dimension=len(Lambda)) @ V
     flow = _fixed_covariance_flow(
         jnp.diag(eigenvalues),
         jnp.asarray(N),
@@ -92,7 +91,7 @@ def lsa_gradient_flow_random_covariance(
     return _random_covariance_flow(
         jnp.asarray(moments),
         jnp.asarray(N),
-        _start(owner, U11, moments.shape[1]),
+        square_matrix(U11, owner, "U11", dimension=moments.shape[1]),
         jnp.asarray(u_last, dtype=float),
         tolerance,
         max_steps,
@@ -182,10 +181,3 @@ def _reduced_flow(
         result.steps,
         result.converged,
     )
-
-
-def _start(owner: str, U11: Float[Array, "d d"], dimension: int) -> Float[Array, "d d"]:
-    U = square_matrix(U11, owner, "U11")
-    rule = f"a {dimension}×{dimension} matrix"
-    require(len(U) == dimension, owner, "U11", rule, f"shape {U.shape}")
-    return U

@@ -92,7 +92,9 @@ def minimise(
         losses,
         record(empty, jnp.asarray(0), start),
     )
-    final, _, steps, norm, _, losses, history = jax.lax.while_loop(going, advance, carry)
+    final, _, steps, norm, _, losses, history = jax.lax.while_loop(
+        going, advance, carry
+    )
     index = jnp.minimum(jnp.arange(rows), steps)
     return MinimiseResult(
         final,

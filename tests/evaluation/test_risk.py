@@ -1,0 +1,102 @@
+"""Sampled risks: exact values, common prompts, honest error bars."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from iclab.algorithms import Averaging, LeastSquares, Zero
+from iclab.evaluation import prompt_average, sampled_risk
+from iclab.models import LinearSelfAttention
+from iclab.tasks import LinearRegression
+from tests.assertions import assert_close, assert_mean_close
+from tests.refusals import refused
+
+COVARIANCE = jnp.diag(jnp.array([1.0, 0.5, 0.2]))
+TASK = LinearRegression(COVARIANCE)
+
+
+def _risks(predictors, prompts, seed=0, examples=4):
+    return sampled_risk(
+        predictors, TASK, examples=examples, prompts=prompts, key=jax.random.key(seed)
+    )
+
+
+def test_known_risks_lie_in_their_intervals():
+    risks = _risks({"zero": Zero(), "ls": LeastSquares()}, 2**14 + 1)
+    mean, error = risks["zero"]
+    assert_mean_close(mean, error, 1.7)
+    # E(wᵀx)⁴ = 3((tr Λ)² + 2 tr Λ²) gives the exact spread of the zero predictor.
+    spread = np.sqrt(3 * (1.7**2 + 2 * 1.29) - 1.7**2)
+    # Two whole chunks were drawn; a standard deviation of such tails is good to 10 %.
+    assert_close(error, spread / np.sqrt(2 * 2**14), rtol=0.1)
+    # Four noiseless examples determine three weights, up to conditioning.
+    assert_close(risks["ls"][0], 0.0, atol=1e-9)
+
+
+def test_all_predictors_see_the_same_prompts():
+    risks = _risks({"a": Zero(), "b": Zero(), "c": Averaging()}, 50)
+    assert_close(risks["a"], risks["b"], rtol=0, atol=0)
+    batch = TASK.sample_batch(jax.random.fold_in(jax.random.key(0), 0), 50, 4)
+    errors = np.asarray(jax.vmap(Averaging())(batch) - batch.target) ** 2
+    assert_close(risks["c"], [errors.mean(), errors.std(ddof=1) / np.sqrt(50)])
+
+
+def test_keys_decide():
+    predictors = {"a": Zero(), "b": Zero(), "c": Averaging()}
+    first, again = (_risks(predictors, 50)["c"] for _ in range(2))
+    assert_close(first, again, rtol=0, atol=0)
+    assert first[0] != _risks(predictors, 50, seed=1)["c"][0]
+
+
+def test_mean_and_error_are_those_of_the_prompts():
+    estimate = prompt_average(
+        lambda prompt: {"target": prompt.target, "x": prompt.query},
+        TASK,
+        examples=4,
+        prompts=50,
+        key=jax.random.key(3),
+    )
+    assert estimate.draws == 50
+    batch = TASK.sample_batch(jax.random.fold_in(jax.random.key(3), 0), 50, 4)
+    target, query = np.asarray(batch.target), np.asarray(batch.query)
+    assert_close(estimate.mean["target"], target.mean())
+    assert_close(estimate.mean["x"], query.mean(axis=0))
+    error = target.std(ddof=1) / np.sqrt(50)
+    assert_close(estimate.standard_error["target"], error)
+    assert estimate.standard_error["x"].shape == (3,)
+
+
+def test_one_prompt_has_no_error_bar():
+    _, error = _risks({"zero": Zero()}, 1)["zero"]
+    assert jnp.isinf(error)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: _risks({"zero": Zero()}, 0),
+            "prompt_average: `prompts` must be an integer ≥ 1, got 0",
+        ),
+        (
+            lambda: _risks({"zero": Zero()}, 10, examples=0),
+            "prompt_average: `examples` must be an integer ≥ 1, got 0",
+        ),
+        (
+            lambda: _risks({"zero": Zero()}, 2.5),
+            "prompt_average: `prompts` must be an integer ≥ 1, got 2.5",
+        ),
+        (
+            lambda: _risks(
+                {"lsa": LinearSelfAttention.from_blocks(jnp.eye(2), 1.0)}, 9
+            ),
+            "LinearSelfAttention: `prompt` must be of dimension 2,"
+            " the predictor's own, got dimension 3",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("unchecked")
+def test_mistakes_are_named(call, message):
+    with refused(message):
+        call()

@@ -1,0 +1,241 @@
+"""What every predictor promises. A new predictor is tested by joining `PREDICTORS`."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from iclab.algorithms import (
+    Averaging,
+    GradientDescent,
+    GradientDescentPlusPlus,
+    IterativeNewton,
+    LeastSquares,
+    PreconditionedGradientDescent,
+    Ridge,
+    Zero,
+)
+from iclab.core import AbstractPredictor, Prompt
+from iclab.models import LinearSelfAttention, LinearTransformer
+from tests.assertions import assert_close
+from tests.refusals import refused
+
+D, N = 3, 5
+
+
+class Member(NamedTuple):
+    """A predictor, and how it turns with the inputs: `turn(predictor, R)`."""
+
+    predictor: AbstractPredictor
+    turn: Callable = lambda predictor, R: predictor
+    own_dimension: bool = False
+
+
+def _turn_step(predictor, R):
+    P = R @ predictor.preconditioner @ R.T
+    return PreconditionedGradientDescent(P, predictor.step_sizes)
+
+
+def _turn_attention(model, R):
+    Q = jnp.eye(D + 1).at[:D, :D].set(R)
+    return LinearSelfAttention(
+        Q @ model.key_query @ Q.T, Q @ model.value_projection @ Q.T
+    )
+
+
+def _turn_layers(model, R):
+    Q = jnp.eye(D + 1).at[:D, :D].set(R)
+    return LinearTransformer(Q @ model.value @ Q.T, Q @ model.key_query @ Q.T)
+
+
+_MATRIX = jnp.array([[1.0, 0.2, 0.0], [0.1, 0.7, 0.1], [-0.3, 0.0, 0.4]])
+_WEIGHTS = jax.random.normal(jax.random.key(0), (2, D + 1, D + 1))
+_LAYERS = 0.3 * jax.random.normal(jax.random.key(1), (2, 2, D + 1, D + 1))
+
+PREDICTORS = (
+    Member(Zero()),
+    Member(Averaging()),
+    Member(LeastSquares()),
+    Member(Ridge(0.3)),
+    Member(GradientDescent(jnp.array([0.4, 0.2, 0.1]))),
+    Member(
+        PreconditionedGradientDescent(_MATRIX, jnp.array([0.4, 0.2])), _turn_step, True
+    ),
+    Member(GradientDescentPlusPlus(jnp.array([0.4, 0.2]), jnp.array([0.1, 0.3]))),
+    Member(IterativeNewton(4)),
+    Member(LinearSelfAttention(*_WEIGHTS), _turn_attention, True),
+    Member(LinearTransformer(*_LAYERS), _turn_layers, True),
+)
+
+every_predictor = pytest.mark.parametrize(
+    "member", PREDICTORS, ids=lambda member: type(member.predictor).__name__
+)
+FEW = settings(max_examples=4, deadline=None, derandomize=True, database=None)
+
+
+def _prompt(seed: int, n: int = N, d: int = D) -> Prompt:
+    rng = np.random.default_rng(seed)
+    shapes = ((n, d), (n,), (d,), ())
+    X, y, query, target = (jnp.asarray(rng.normal(size=shape)) for shape in shapes)
+    return Prompt(X, y, query, target)
+
+
+@eqx.filter_jit
+def _predict(predictor, prompt):
+    return predictor(prompt)
+
+
+@eqx.filter_jit
+def _predict_batch(predictor, prompts):
+    return jax.vmap(predictor)(prompts)
+
+
+@eqx.filter_jit
+def _predict_lengths(predictor, prompt, lengths):
+    return predictor.at_lengths(prompt, lengths)
+
+
+def test_no_predictor_is_missing():
+    def finals(cls):
+        children = [
+            child for child in cls.__subclasses__() if "iclab" in child.__module__
+        ]
+        return {leaf for child in children for leaf in finals(child)} or {cls}
+
+    assert {type(member.predictor) for member in PREDICTORS} == finals(
+        AbstractPredictor
+    )
+
+
+@every_predictor
+def test_jit_changes_nothing(member):
+    prompt = _prompt(0)
+    prediction = member.predictor(prompt)
+    assert prediction.shape == ()
+    assert prediction.dtype == jnp.float64
+    assert_close(_predict(member.predictor, prompt), prediction)
+
+
+@every_predictor
+def test_vmap_is_a_loop(member):
+    prompts = [_prompt(seed) for seed in range(3)]
+    batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *prompts)
+    loop = [_predict(member.predictor, prompt) for prompt in prompts]
+    assert_close(_predict_batch(member.predictor, batch), loop)
+
+
+@every_predictor
+def test_lengths_are_truncations(member):
+    # 1 and 2 examples are fewer than dimensions; conditioning costs some digits.
+    prompt, lengths = _prompt(1), [2, N, 1]
+    truncated = [
+        member.predictor(Prompt(prompt.examples[:n], prompt.labels[:n], prompt.query))
+        for n in lengths
+    ]
+    found = _predict_lengths(member.predictor, prompt, jnp.array(lengths))
+    assert_close(found, truncated, rtol=1e-9)
+
+
+@every_predictor
+def test_the_target_is_not_seen(member):
+    prompt = _prompt(2)
+    blind = Prompt(prompt.examples, prompt.labels, prompt.query)
+    found, expected = (_predict(member.predictor, p) for p in (blind, prompt))
+    assert_close(found, expected, rtol=0, atol=0)
+
+
+@every_predictor
+def test_gradients_are_finite(member):
+    def loss(predictor, prompt):
+        return (predictor(prompt) - prompt.target) ** 2
+
+    gradient = eqx.filter_jit(eqx.filter_grad(loss))(member.predictor, _prompt(3))
+    leaves = jax.tree.leaves(gradient)
+    arrays = jax.tree.leaves(eqx.filter(member.predictor, eqx.is_inexact_array))
+    assert [leaf.shape for leaf in leaves] == [array.shape for array in arrays]
+    assert all(jnp.all(jnp.isfinite(leaf)) for leaf in leaves)
+    assert all(jnp.any(leaf != 0) for leaf in leaves)
+
+
+@every_predictor
+def test_second_call_does_not_recompile(member):
+    traces = []
+
+    @eqx.filter_jit
+    def predict(predictor, prompt):
+        traces.append(1)
+        return predictor(prompt)
+
+    predict(member.predictor, _prompt(4))
+    predict(member.predictor, _prompt(5))
+    changed = jax.tree.map(lambda x: 2 * x if eqx.is_array(x) else x, member.predictor)
+    predict(changed, _prompt(6).prefix(2))
+    # A prefix may differ from a prompt in the weak type of its count: two at most.
+    assert len(traces) <= 2
+    predict(changed, _prompt(7).prefix(4))
+    assert len(traces) <= 2
+
+
+@every_predictor
+@FEW
+@given(seed=st.integers(0, 10_000))
+def test_order_of_examples_does_not_matter(member, seed):
+    prompt = _prompt(seed)
+    order = np.random.default_rng(seed).permutation(N)
+    mixed = Prompt(prompt.examples[order], prompt.labels[order], prompt.query)
+    found, expected = (_predict(member.predictor, p) for p in (mixed, prompt))
+    assert_close(found, expected, rtol=1e-9)  # sums in another order
+
+
+@every_predictor
+@FEW
+@given(seed=st.integers(0, 10_000))
+def test_rotations_change_nothing(member, seed):
+    prompt = _prompt(seed)
+    R, _ = np.linalg.qr(np.random.default_rng(seed + 1).normal(size=(D, D)))
+    R = jnp.asarray(R)
+    turned = Prompt(prompt.examples @ R.T, prompt.labels, R @ prompt.query)
+    found = _predict(member.turn(member.predictor, R), turned)
+    # Least squares loses digits to the conditioning of five random examples.
+    assert_close(found, _predict(member.predictor, prompt), rtol=1e-8, atol=1e-9)
+
+
+# Attention with off-diagonal blocks lets the query attend to itself: not linear in it.
+@pytest.mark.parametrize(
+    "member", PREDICTORS[:-2], ids=lambda member: type(member.predictor).__name__
+)
+@FEW
+@given(seed=st.integers(0, 10_000), factor=st.floats(-3, 3))
+def test_predictions_scale_with_the_query(member, seed, factor):
+    prompt = _prompt(seed)
+    scaled = Prompt(prompt.examples, prompt.labels, factor * prompt.query)
+    found = _predict(member.predictor, scaled)
+    assert_close(found, factor * _predict(member.predictor, prompt), rtol=1e-9)
+
+
+@every_predictor
+def test_other_dimensions(member):
+    prompt = _prompt(0, d=2)
+    if not member.own_dimension:
+        assert jnp.isfinite(member.predictor(prompt))
+        return
+    message = (
+        f"{type(member.predictor).__name__}: `prompt` must be of dimension 3,"
+        " the predictor's own, got dimension 2"
+    )
+    with refused(message):
+        member.predictor(prompt)
+    with refused(message):
+        _predict(member.predictor, prompt)
+
+
+@every_predictor
+def test_no_examples_are_refused(member):
+    name = type(member.predictor).__name__
+    with refused(f"{name}.at_lengths: `lengths` must be ≥ 1, got 0"):
+        member.predictor.at_lengths(_prompt(0), jnp.array([1, 0]))
