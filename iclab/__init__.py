@@ -16,6 +16,14 @@ if "jax" in sys.modules:
 else:
     os.environ["JAX_ENABLE_X64"] = "true"
 
+# XLA for CPUs runs independent parts of a program at once, and two batched
+# factorisations (an inverse and an eigenvalue problem, say) can then wait for each
+# other's threads forever. In order, they cannot. Read when JAX first computes.
+_IN_ORDER = "--xla_cpu_enable_concurrency_optimized_scheduler"
+if _IN_ORDER not in os.environ.get("XLA_FLAGS", ""):
+    _flags = f"{os.environ.get('XLA_FLAGS', '')} {_IN_ORDER}=false"
+    os.environ["XLA_FLAGS"] = _flags.strip()
+
 _FOLDERS = (
     "algorithms",
     "core",

@@ -135,18 +135,20 @@ def test_a_process_that_dies_is_reported():
 
 def test_workers_have_one_thread_and_the_parent_keeps_its_own(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    monkeypatch.setenv("XLA_FLAGS", "--mine")
     jobs = [_job("environment", seed=seed) for seed in range(2)]
     for outcome in run_jobs(jobs, processes=2):
-        assert outcome.result == {"threads": "1"}
+        assert outcome.result is not None
+        assert outcome.result["threads"] == "1"
+        assert outcome.result["flags"].startswith("--mine ")
     assert os.environ["OMP_NUM_THREADS"] == "7"
-    assert "XLA_FLAGS" not in os.environ
+    assert os.environ["XLA_FLAGS"] == "--mine"
 
 
 def test_unwritable_store_is_found_at_once(tmp_path):
     file = tmp_path / "a file"
     file.write_text("")
-    with pytest.raises(OSError, match="exists|directory"):
+    with pytest.raises(OSError, match=r"exists|directory"):
         Store(file)
     locked = tmp_path / "locked"
     locked.mkdir()

@@ -30,4 +30,5 @@ def die(config, seed):
 
 def environment(config, seed):
     """What a worker finds."""
-    return {"threads": os.environ.get("OMP_NUM_THREADS", "")}
+    flags = os.environ.get("XLA_FLAGS", "")
+    return {"threads": os.environ.get("OMP_NUM_THREADS", ""), "flags": flags}
