@@ -1,0 +1,143 @@
+"""Arguments, exit codes and one-line errors."""
+
+import argparse
+import difflib
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import iclab
+from iclab.cli import _commands
+from iclab.cli._commands import UserMistake
+from iclab.evidence import SCALES
+from iclab.papers import UnknownId
+
+_EXIT_MISTAKE, _EXIT_INTERRUPTED = 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_help()
+        return 0
+    try:
+        return options.run(options)
+    except (UnknownId, UserMistake) as mistake:
+        print(f"iclab {options.command}: {mistake}", file=sys.stderr)
+        return _EXIT_MISTAKE
+    except KeyboardInterrupt:
+        print(f"iclab {options.command}: interrupted", file=sys.stderr)
+        return _EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader has left (`iclab list | head`): nobody is there to be told.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says a mistake in one line, without the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"{self.prog}: {message} (see `{self.prog} --help`)", file=sys.stderr)
+        raise SystemExit(_EXIT_MISTAKE)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="iclab",
+        description="A laboratory for the theory of in-context learning.",
+        epilog="IDs look like zhang2023/theorem-4.1; a paper's key means all of it.",
+    )
+    parser.add_argument("--version", action="version", version=iclab.__version__)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+
+    def command(name: str, run, text: str, ids: str = "*") -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.add_argument("ids", nargs=ids, metavar="ID", help="what to work on")
+        sub.set_defaults(run=run)
+        return sub
+
+    listing = command("list", _commands.list_entries, "Name every claim and figure.")
+    _json(listing)
+    show = command(
+        "show",
+        _commands.show,
+        "Say what a result states, what is wrong with it, and how it is checked.",
+        "+",
+    )
+    _json(show)
+    check = command(
+        "check", _commands.check, "Run claims and say which hold (all, without an ID)."
+    )
+    _run_options(check, "keep results in this folder and reuse those that are there")
+    reproduce = command(
+        "reproduce",
+        _commands.reproduce,
+        "Run claims and draw figures (all, without an ID) into a folder.",
+    )
+    _run_options(reproduce, "folder for results (default: iclab-results)")
+    command("cite", _commands.cite, "Print the BibTeX entry of a paper.", "+")
+    return parser
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON array")
+
+
+def _run_options(parser: argparse.ArgumentParser, out: str) -> None:
+    _json(parser)
+    parser.add_argument(
+        "--scale",
+        type=_scale,
+        default="desk",
+        metavar="|".join(SCALES),
+        help="how much work: seconds, minutes, or as in the papers (default: desk)",
+    )
+    parser.add_argument(
+        "--seed", type=_seed, default=0, help="random seed (default: 0)"
+    )
+    parser.add_argument("--out", metavar="DIR", help=out)
+    parser.add_argument(
+        "--jobs",
+        type=_jobs,
+        default=_commands.usable_cores(),
+        metavar="N",
+        help="processes to use (default: one per core)",
+    )
+
+
+def _scale(word: str) -> str:
+    if word in SCALES:
+        return word
+    close = difflib.get_close_matches(word, SCALES, n=1)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    raise argparse.ArgumentTypeError(
+        f"must be {', '.join(SCALES[:-1])} or {SCALES[-1]}, got {word!r}{hint}"
+    )
+
+
+def _seed(word: str) -> int:
+    return _whole_number(word, 0)
+
+
+def _jobs(word: str) -> int:
+    return _whole_number(word, 1)
+
+
+def _whole_number(word: str, least: int) -> int:
+    try:
+        number = int(word)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number ≥ {least}, got {word!r}"
+        )
+    return number
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

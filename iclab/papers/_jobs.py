@@ -1,0 +1,153 @@
+"""Results as jobs: what a process needs to check a claim or compute a figure."""
+
+import csv
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from iclab.evidence import (
+    Entry,
+    Evidence,
+    FigureResult,
+    Scale,
+    case_key,
+    judge_figure,
+    run_claim,
+)
+from iclab.papers._catalog import load_claim, load_figure, module_name, select
+from iclab.runs import Job, Result
+
+_FORMATS = ("svg", "pdf", "png")
+
+
+def claim_job(entry: Entry, scale: Scale, seed: int) -> Job:
+    """The job that checks a claim."""
+    config = {"id": entry.id, "scale": scale}
+    code = (module_name(entry),)
+    return Job("iclab.papers._jobs:check_claim", config, seed, code, entry.id)
+
+
+def check_claim(config: Mapping[str, Any], seed: int) -> Result:
+    """Run a claim; the result is plain JSON."""
+    (entry,) = select([config["id"]])
+    result = run_claim(load_claim(entry), config["scale"], seed)
+    cases = [case.json() for case in result.cases]
+    return {"verdict": result.verdict, "cases": cases, "seconds": result.seconds}
+
+
+def claim_record(entry: Entry, result: Result, seed: int) -> dict[str, Any]:
+    """A checked claim as the JSON object that the command line prints."""
+    return {
+        "id": entry.id,
+        "kind": "claim",
+        "verdict": result["verdict"],
+        "statement": entry.statement,
+        "correction": entry.correction,
+        "cases": result["cases"],
+        "seconds": result["seconds"],
+        "seed": seed,
+    }
+
+
+def failed_record(
+    entry: Entry, error: str, seconds: float, seed: int
+) -> dict[str, Any]:
+    """An item whose program stopped: nothing was decided, and `error` says why."""
+    body = {"cases": []} if entry.kind == "claim" else {"evidence": [], "files": []}
+    return {
+        "id": entry.id,
+        "kind": entry.kind,
+        "verdict": "undecided",
+        "statement": entry.statement,
+        "correction": entry.correction,
+        **body,
+        "seconds": seconds,
+        "seed": seed,
+        "error": error,
+    }
+
+
+def figure_jobs(entry: Entry, scale: Scale, seed: int) -> dict[str, Job]:
+    """The jobs that compute a figure's tables, by the table's name."""
+    settings = load_figure(entry).jobs(scale)
+    code = (module_name(entry),)
+    return {
+        name: Job(
+            "iclab.papers._jobs:compute_table",
+            {"id": entry.id, "table": name, "settings": dict(values)},
+            seed,
+            code,
+            f"{entry.id} · {name}",
+        )
+        for name, values in settings.items()
+    }
+
+
+def compute_table(config: Mapping[str, Any], seed: int) -> Result:
+    """Compute one table of a figure."""
+    (entry,) = select([config["id"]])
+    key = case_key(seed, config["table"])
+    table = load_figure(entry).compute(config["settings"], key)
+    return {name: np.asarray(column) for name, column in table.items()}
+
+
+def finish_figure(
+    entry: Entry, tables: Mapping[str, Mapping[str, Any]], folder: Path
+) -> tuple[FigureResult, list[str]]:
+    """Judge a figure, draw it and write its pictures and data into `folder`."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure = load_figure(entry)
+    result = judge_figure(figure, tables)
+    target = folder / entry.paper
+    target.mkdir(parents=True, exist_ok=True)
+    stem = target / entry.id.partition("/")[2]
+    picture = figure.draw(tables)
+    files = []
+    for suffix in _FORMATS:
+        path = stem.with_name(f"{stem.name}.{suffix}")
+        metadata = {"Date": None} if suffix == "svg" else None
+        picture.savefig(path, bbox_inches="tight", metadata=metadata)
+        files.append(path)
+    plt.close(picture)
+    data = stem.with_name(f"{stem.name}.csv")
+    _write_csv(data, tables)
+    return result, [str(path.relative_to(folder.parent)) for path in [*files, data]]
+
+
+def figure_record(
+    entry: Entry, result: FigureResult, files: list[str], seconds: float, seed: int
+) -> dict[str, Any]:
+    """A finished figure as the JSON object that the command line prints."""
+    return {
+        "id": entry.id,
+        "kind": "figure",
+        "verdict": result.verdict,
+        "statement": entry.statement,
+        "evidence": [_evidence(one) for one in result.evidence],
+        "files": files,
+        "seconds": seconds,
+        "seed": seed,
+    }
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    return dataclasses.asdict(evidence) | {"holds": evidence.holds}
+
+
+def _write_csv(path: Path, tables: Mapping[str, Mapping[str, Any]]) -> None:
+    """All tables in long form: one row a number, whatever the arrays' shapes."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["table", "column", "index", "value"])
+        for table, columns in tables.items():
+            for column, values in columns.items():
+                for index, value in np.ndenumerate(np.asarray(values)):
+                    place = " ".join(map(str, index))
+                    writer.writerow([table, column, place, value.item()])

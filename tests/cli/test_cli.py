@@ -1,0 +1,280 @@
+"""The command line, as a user meets it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from iclab import papers
+from iclab.cli import main
+from iclab.evidence import Claim, Entry, Measured
+
+CLAIMS = [entry for entry in papers.ENTRIES if entry.kind == "claim"]
+QUICK = "zhang2023/section-5.1-determinant"
+
+
+def _run(*words: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "iclab.cli._main", *words]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=folder, env=environment, timeout=120
+    )
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    """Replace the claim behind QUICK by one that ends as told."""
+
+    def use(value: float = 1.0, error: float = 0.1, raises: str | None = None):
+        def measure(case, key, scale):
+            if raises:
+                raise RuntimeError(raises)
+            return Measured(value, error, "because")
+
+        claim = Claim(
+            QUICK,
+            cases=lambda scale: {"only": 0},
+            predict=lambda case: 1.0,
+            measure=measure,
+            decoy=lambda case: 2.0,
+        )
+        monkeypatch.setattr("iclab.papers._jobs.load_claim", lambda entry: claim)
+
+    return use
+
+
+def test_list_names_every_claim(capsys):
+    assert main(["list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [one["id"] for one in listed] == [entry.id for entry in papers.ENTRIES]
+    assert set(listed[0]) == {
+        "id",
+        "kind",
+        "paper",
+        "locator",
+        "statement",
+        "hypotheses",
+        "erratum",
+        "correction",
+    }
+
+
+def test_list_as_text_has_a_line_each(capsys):
+    assert main(["list", "zhang2023"]) == 0
+    lines, legend = capsys.readouterr().out.split("\n\n")
+    assert len(lines.splitlines()) == len(papers.select(["zhang2023"]))
+    assert all(len(line) <= 100 for line in lines.splitlines())
+    assert "zhang2023/corollary-4.3            ! " in lines
+    assert legend.startswith("! fails as printed")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["list"], ["show", QUICK]])
+def test_reading_does_not_load_jax(words):
+    code = (
+        "import sys\n"
+        "from iclab.cli import main\n"
+        "try:\n"
+        f"    main({words!r})\n"
+        "finally:\n"
+        "    print('jax' in sys.modules, file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.strip().splitlines()[-1] == "False"
+
+
+def test_show_says_what_and_how(capsys):
+    assert main(["show", "zhang2023/corollary-4.3"]) == 0
+    text = capsys.readouterr().out
+    for field in ("statement", "erratum", "correction", "predict", "measure", "decoy"):
+        assert f"  {field} " in text
+    assert "iclab check zhang2023/corollary-4.3" in text
+
+
+def test_show_as_json(capsys):
+    assert main(["show", QUICK, "--json"]) == 0
+    (shown,) = json.loads(capsys.readouterr().out)
+    assert shown["id"] == QUICK
+    assert shown["method"]["measure"]
+
+
+def test_cite_prints_each_paper_once(capsys):
+    assert main(["cite", "zhang2023", QUICK]) == 0
+    assert capsys.readouterr().out.count("@article{zhang2023,") == 1
+
+
+def test_check_as_json_is_one_array_with_the_fixed_keys(capsys):
+    assert main(["check", QUICK, "--scale", "smoke", "--json"]) == 0
+    (record,) = json.loads(capsys.readouterr().out)
+    keys = ["id", "kind", "verdict", "statement", "correction", "cases"]
+    assert list(record) == [*keys, "seconds", "seed"]
+    assert {"case", "predicted", "measured", "error", "decoy"} <= set(record["cases"][0])
+    assert record["verdict"] == "holds"
+
+
+def test_check_as_text(capsys):
+    assert main(["check", QUICK, "--scale", "smoke"]) == 0
+    first, last = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"holds      {QUICK}  ")
+    assert last.startswith("1 item: 1 holds, 0 corrected, 0 fails, 0 undecided (")
+
+
+def test_a_claim_that_fails_exits_with_1_and_says_why(capsys, fake):
+    fake(value=1.5)
+    assert main(["check", QUICK]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("fails ")
+    assert lines[1].strip() == "only: predicted = 1, measured 1.5 ± 0.1, decoy 2"
+
+
+def test_a_claim_that_cannot_tell_exits_with_1(capsys, fake):
+    fake(value=1.0, error=5.0)
+    assert main(["check", QUICK]) == 1
+    assert capsys.readouterr().out.startswith("undecided ")
+
+
+def test_a_crash_is_one_line_and_undecided(capsys, fake):
+    fake(raises="the sky fell")
+    assert main(["check", QUICK]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("undecided ")
+    assert lines[1].strip() == "RuntimeError: the sky fell"
+    fake(raises="the sky fell")
+    assert main(["check", QUICK, "--json"]) == 1
+    (record,) = json.loads(capsys.readouterr().out)
+    assert record["error"].startswith("Traceback")
+
+
+def test_results_are_kept_and_reused(tmp_path, capsys, fake):
+    out = str(tmp_path / "a folder with spaces")
+    fake(value=1.0)
+    assert main(["check", QUICK, "--out", out, "--json"]) == 0
+    before = json.loads(capsys.readouterr().out)
+    fake(raises="not run again")
+    assert main(["check", QUICK, "--out", out, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == before
+
+
+def test_reproduce_leaves_its_results(tmp_path, capsys):
+    out = tmp_path / "results"
+    words = ["reproduce", QUICK, "--scale", "smoke", "--out", str(out)]
+    assert main(words) == 0
+    assert f"results: {out / 'results.json'}" in capsys.readouterr().out
+    run = json.loads((out / "results.json").read_text())
+    assert run["scale"] == "smoke"
+    assert run["results"][0]["id"] == QUICK
+    assert run["versions"]["jax"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["check", "theorem-4.1"],
+            "iclab check: unknown id 'theorem-4.1':"
+            " did you mean zhang2023/theorem-4.1?\n",
+        ),
+        (
+            ["check", "zhang2023/theorem4.1"],
+            "iclab check: unknown id 'zhang2023/theorem4.1':"
+            " did you mean zhang2023/theorem-4.1?\n",
+        ),
+        (
+            ["show", "qqqqqqqq"],
+            "iclab show: unknown id 'qqqqqqqq': `iclab list` names all of them\n",
+        ),
+        (
+            ["cite", "zang2023"],
+            "iclab cite: unknown paper 'zang2023': did you mean zhang2023?\n",
+        ),
+    ],
+)
+def test_unknown_ids(words, message, capsys):
+    assert main(words) == 2
+    captured = capsys.readouterr()
+    assert captured.err == message
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["check", "--scale", "dsk"],
+            "iclab check: argument --scale: must be smoke, desk or paper, got 'dsk';"
+            " did you mean desk? (see `iclab check --help`)\n",
+        ),
+        (
+            ["check", "--scale", "42"],
+            "iclab check: argument --scale: must be smoke, desk or paper, got '42'"
+            " (see `iclab check --help`)\n",
+        ),
+        (
+            ["check", "--seed", "-1"],
+            "iclab check: argument --seed: must be a whole number ≥ 0, got '-1'"
+            " (see `iclab check --help`)\n",
+        ),
+        (
+            ["reproduce", "--jobs", "none"],
+            "iclab reproduce: argument --jobs: must be a whole number ≥ 1, got 'none'"
+            " (see `iclab reproduce --help`)\n",
+        ),
+        (
+            ["check", "--colour"],
+            "iclab: unrecognized arguments: --colour (see `iclab --help`)\n",
+        ),
+    ],
+)
+def test_bad_flags(words, message, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == message
+
+
+def test_unwritable_folder(tmp_path, capsys):
+    file = tmp_path / "file"
+    file.write_text("")
+    assert main(["check", QUICK, "--out", str(file)]) == 2
+    expected = f"iclab check: cannot write to {file}: Not a directory\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_checking_a_figure_points_to_reproduce(capsys, monkeypatch):
+    figure = Entry("zhang2023/figure-9", "figure", "Figure 9", "A picture.")
+    monkeypatch.setattr("iclab.papers.select", lambda ids: (figure,))
+    assert main(["check", "zhang2023/figure-9"]) == 2
+    assert capsys.readouterr().err == (
+        "iclab check: zhang2023/figure-9 is a figure:"
+        " use `iclab reproduce zhang2023/figure-9`\n"
+    )
+
+
+def test_no_command_is_help(capsys):
+    assert main([]) == 0
+    assert capsys.readouterr().out.startswith("usage: iclab ")
+
+
+def test_interrupt_exits_with_130(capsys, monkeypatch):
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("iclab.cli._commands.run_jobs", interrupt)
+    assert main(["check", QUICK]) == 130
+    assert capsys.readouterr().err == "iclab check: interrupted\n"
+
+
+def test_as_a_process_from_another_folder(tmp_path):
+    done = _run("check", QUICK, "--scale", "smoke", "--json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)[0]["verdict"] == "holds"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_leaves_is_no_error():
+    command = f"{sys.executable} -m iclab.cli._main list | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == 1
