@@ -1,0 +1,100 @@
+"""Trained models on sampled prompts: several models and lengths in one pass."""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from iclab.core import Prompt
+from iclab.evaluation import prompt_average
+from iclab.evidence import Measured, averaged
+from iclab.models import LinearSelfAttention
+from iclab.papers.zhang2023._fixed_covariance import (
+    Setting,
+    settings,
+    trajectory,
+)
+from iclab.tasks import (
+    AbstractTask,
+    CovariateShift,
+    LinearRegression,
+    QueryShift,
+    TaskShift,
+)
+
+
+@functools.cache
+def distribution(spectrum: str, context_length: int) -> Setting:
+    """Training in three dimensions: one covariance a spectrum, whatever the length.
+
+    The start is that of N = 2, which is small enough for every longer prompt too.
+    """
+    base = settings("smoke")[f"d=3, {spectrum} spectrum, N=2"]
+    return dataclasses.replace(base, context_length=context_length)
+
+
+def trained_model(setting: Setting) -> LinearSelfAttention:
+    """The model at the end of its gradient flow, which never heard of Γ."""
+    return LinearSelfAttention.from_blocks(*trajectory(setting).flow.final)
+
+
+def preconditioner_error(setting: Setting) -> float:
+    """How far u₋₁U₁₁ of `trained_model` may be from its limit, in operator norm."""
+    found = trajectory(setting)
+    # u₋₁ = ‖U₁₁‖_F, each known up to the resting error.
+    return found.resting_error * 2 * float(found.flow.final[1])
+
+
+def shifted_task(
+    covariance: Float[Array, "d d"],
+    *,
+    weight: Float[Array, " d"] | None = None,
+    noise_std: float = 0.0,
+    transform: Float[Array, "d d"] | None = None,
+    query_covariance: Float[Array, "d d"] | None = None,
+) -> AbstractTask:
+    """Linear prompts with x ~ N(0, Λ), but for what is given.
+
+    All wrappers are always there, with nothing to do by default, so that one compiled
+    simulation serves every shift.
+    """
+    T = jnp.eye(len(covariance)) if transform is None else transform
+    inputs = CovariateShift(LinearRegression(covariance), T)
+    # As an array, so that another σ is not another program.
+    sigma = np.float64(noise_std)
+    labelling = LinearRegression(covariance, weight=weight, noise_std=sigma)
+    Q = T @ covariance @ T.T if query_covariance is None else query_covariance
+    return QueryShift(TaskShift(inputs, labelling), Q)
+
+
+def simulated_risk(
+    task: AbstractTask,
+    pairs: list[tuple[LinearSelfAttention, int]],
+    *,
+    prompts: int,
+    key: PRNGKeyArray,
+) -> Measured:
+    """Mean squared error of each model on its number of examples, on common prompts."""
+    models, lengths = zip(*pairs, strict=True)
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *models)
+    estimate = prompt_average(
+        _squared_errors,
+        task,
+        stacked,
+        jnp.asarray(lengths),
+        examples=max(lengths),
+        prompts=prompts,
+        key=key,
+    )
+    value, error = np.asarray(estimate.mean), np.asarray(estimate.standard_error)
+    return averaged(value, error, estimate.draws, "prompts")
+
+
+def _squared_errors(
+    prompt: Prompt, models: LinearSelfAttention, lengths: Int[Array, " pairs"]
+) -> Float[Array, " pairs"]:
+    predict = jax.vmap(lambda model, M: model(prompt.prefix(M)))
+    return (predict(models, lengths) - prompt.target) ** 2

@@ -1,0 +1,447 @@
+"""Table of contents of zhang2023, in the paper's order."""
+
+from iclab.evidence import Entry
+
+ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        id="zhang2023/equation-3.6",
+        kind="claim",
+        locator="(3.6)",
+        statement=(
+            "The prediction depends on the weights only through the last row of"
+            " W_PV and the first d columns of W_KQ: ŷ = (w₂₁ᵀ w₂₂)(EEᵀ/N)(W₁₁;"
+            " w₂₁ᵀ)x_q, with the query's own column in E."
+        ),
+        hypotheses=("none: an identity for any weights and any prompt, N < d included"),
+    ),
+    Entry(
+        id="zhang2023/theorem-4.1",
+        kind="claim",
+        locator="Theorem 4.1, (4.1)",
+        statement=(
+            "Gradient flow on the population loss, from a balanced start with σ² <"
+            " 2/(√d‖Γ‖), converges to a global minimum over all weights: W_KQ →"
+            " tr(Γ⁻²)^{-1/4} (Γ⁻¹ 0; 0 0) and W_PV → tr(Γ⁻²)^{1/4} (0 0; 0 1) with"
+            " Γ = (1 + 1/N)Λ + tr(Λ)I/N. The least loss is ½(tr Λ − tr Λ²Γ⁻¹)."
+        ),
+        hypotheses="y = ⟨w, x⟩, w ~ N(0, I), x ~ N(0, Λ), Λ > 0; Assumption 3.3",
+    ),
+    Entry(
+        id="zhang2023/equation-4.2",
+        kind="claim",
+        locator="(4.2)–(4.3)",
+        statement=(
+            "The trained model predicts ŷ = x_qᵀ Γ⁻¹ (1/M) Σ yᵢxᵢ: one"
+            " preconditioned gradient step from zero, whatever the labels are."
+        ),
+        hypotheses="weights at the limit of gradient flow, Theorem 4.1",
+    ),
+    Entry(
+        id="zhang2023/theorem-4.2",
+        kind="claim",
+        locator="Theorem 4.2, (4.6)",
+        statement=(
+            "On prompts with arbitrary labels the trained model's risk is that of"
+            " the best linear predictor plus tr[ΣΓ⁻²Λ]/M plus (‖a‖²_{Γ⁻²Λ³} +"
+            " 2tr(Λ)‖a‖²_{Γ⁻²Λ²} + tr(Λ)²‖a‖²_{Γ⁻²Λ})/N², with a = Λ⁻¹E[xy] and Σ ="
+            " Cov(xy). Printed hypotheses: E[y], E[xy] and E[y²xxᵀ] are finite."
+        ),
+        hypotheses=("x ~ N(0, Λ), pairs (x, y) independent, E y² and E[y²xxᵀ] finite"),
+        erratum=(
+            "The hypotheses do not make the first term finite: for d = 1 and y ="
+            " |x|^{-1/2} they hold, but E y² = ∞. In the proof the Hessian of the"
+            " linear risk is given as Λ."
+        ),
+        correction=(
+            "Assume E y² < ∞ too: (4.6) then holds exactly. The Hessian is 2Λ."
+        ),
+    ),
+    Entry(
+        id="zhang2023/section-4.1-risk-bounds",
+        kind="claim",
+        locator="Section 4.1, displays after Theorem 4.2",
+        statement=(
+            "For labels y = ⟨w, x⟩, Σ = ‖w‖²_Λ Λ + Λwwᵀ Λ, and the risk is at most"
+            " (d+1)‖w‖²_Λ/M + (‖w‖²_Λ + 2‖w‖²tr Λ + ‖w‖²_{Λ⁻¹}(tr Λ)²)/N²; over w ~"
+            " N(0, I) at most (d+1)tr Λ/M + (1 + 2d + d²κ)tr Λ/N²."
+        ),
+        hypotheses="x ~ N(0, Λ), no label noise; κ the condition number of Λ",
+    ),
+    Entry(
+        id="zhang2023/corollary-4.3",
+        kind="claim",
+        locator="Corollary 4.3",
+        statement=(
+            "Test prompts of length M ≥ 2(d+1)tr(Λ)ε⁻¹ and training prompts of"
+            " length N ≥ [2(1 + 2d + d²κ)tr(Λ)ε^{-1/2}]^{1/2} bring the risk down"
+            " to ε."
+        ),
+        hypotheses=(
+            "y = ⟨w, x⟩, w ~ N(0, I), x ~ N(0, Λ); κ the condition number of Λ"
+        ),
+        erratum=(
+            "As printed in our copy ε^{-1/2} stands inside the root: such N grow"
+            " like ε^{-1/4} and leave a risk far above ε."
+        ),
+        correction=(
+            "N ≥ [2(1 + 2d + d²κ)tr(Λ)]^{1/2} ε^{-1/2}, with ε^{-1/2} outside."
+        ),
+    ),
+    Entry(
+        id="zhang2023/section-4.2-task-shift",
+        kind="claim",
+        locator="Section 4.2, task shifts",
+        statement=(
+            "Label noise and weights that are nothing like N(0, I) are tolerated:"
+            " the risk on such prompts is exact, and vanishes as both prompt"
+            " lengths grow."
+        ),
+        hypotheses="y = ⟨w, x⟩ + noise independent of x, any fixed w; x ~ N(0, Λ)",
+    ),
+    Entry(
+        id="zhang2023/section-4.2-query-shift",
+        kind="claim",
+        locator="Section 4.2, query shifts, (4.8)",
+        statement=(
+            "Queries of any covariance are tolerated: the risk on them is exact,"
+            " and vanishes as both prompt lengths grow."
+        ),
+        hypotheses="query independent of the examples; examples as in training",
+    ),
+    Entry(
+        id="zhang2023/section-4.2-orthogonal-query",
+        kind="claim",
+        locator="Section 4.2, remark on query shifts",
+        statement=(
+            "A query that is orthogonal to every example gets the prediction zero."
+        ),
+        hypotheses="fewer examples than dimensions",
+        erratum=(
+            "True for Λ ∝ I only: Γ⁻¹ turns the query, and for a geometric spectrum"
+            " the prediction is far from zero."
+        ),
+        correction=("The prediction is zero if Γ⁻¹x_q is orthogonal to every example."),
+    ),
+    Entry(
+        id="zhang2023/section-4.2-shifts",
+        kind="claim",
+        locator="Section 4.2, covariate shifts",
+        statement=(
+            "If inputs at test time are scaled by a constant c ≠ 1, the prediction"
+            " for long prompts is c²⟨w, x_q⟩ and so wrong."
+        ),
+        hypotheses="M, N → ∞; x ~ N(0, Λ) in training, cx at test time",
+        erratum=(
+            "c = −1 is tolerated, since c² = 1. The display also drops w once, and"
+            " the test function should be drawn from the test distribution."
+        ),
+        correction=("Scaling by c multiplies the prediction by c²: wrong if |c| ≠ 1."),
+    ),
+    Entry(
+        id="zhang2023/theorem-4.5",
+        kind="claim",
+        locator="Theorem 4.5, (4.11)–(4.12)",
+        statement=(
+            "When every prompt draws its own diagonal covariance, gradient flow"
+            " from a small balanced start ends at u₋₁U₁₁ = [E Γ_τΛ_τ²]⁻¹ E Λ_τ², a"
+            " global minimum of the population loss, with the two factors balanced."
+        ),
+        hypotheses=(
+            "Λ_τ diagonal with independent positive entries that have three"
+            " moments; Assumption 3.3; σ² < 2‖E Λ_τΘ‖_F² / (√d E‖Γ_τ‖‖Λ_τ‖_F²)"
+        ),
+    ),
+    Entry(
+        id="zhang2023/equation-4.13",
+        kind="claim",
+        locator="(4.13) and the displays after it",
+        statement=(
+            "For M, N → ∞ the mean over new covariances of the trained model's"
+            " prediction at a fixed query is Σᵢ (E λᵢ² E λᵢ / E λᵢ³) xᵢwᵢ: a third"
+            " of the truth when the entries are Exponential(1)."
+        ),
+        hypotheses=(
+            "training as in Theorem 4.5; query and weights are held fixed while"
+            " Λ_new is averaged (a query drawn from N(0, Λ_new) tells something"
+            " about Λ_new, and the slope of prediction on truth is then 2/3)"
+        ),
+    ),
+    Entry(
+        id="zhang2023/figure-1-lsa-limit",
+        kind="claim",
+        locator="Figure 1, black dashed line",
+        statement=(
+            "For M, N → ∞ and test covariances c·diag(λ), λᵢ ~ Exponential(1),"
+            " linear attention trained on the same law at c = 1 has error c(2c²/3 −"
+            " 4c/3 + 1) per dimension (1/3, 76/3, 387 for c = 1, 4, 9), and trained"
+            " on the identity c(6c² − 4c + 1)."
+        ),
+        hypotheses=(
+            "y = ⟨w, x⟩, w ~ N(0, I); the query has the prompt's own covariance"
+        ),
+    ),
+    Entry(
+        id="zhang2023/lemma-5.1",
+        kind="claim",
+        locator="Lemma 5.1, (5.1)",
+        statement=(
+            "The prediction is a quadratic form, ŷ = uᵀHu with u = Vec(U) by"
+            " columns, H = ½X ⊗ (EEᵀ/N) and X = (0 x_q; x_qᵀ 0)."
+        ),
+        hypotheses="none: an identity for any weights and any prompt",
+    ),
+    Entry(
+        id="zhang2023/section-5.1-determinant",
+        kind="claim",
+        locator="Section 5.1, characteristic polynomial",
+        statement="det(μI − X) = μ^{d−1}(μ² − ‖x_q‖²) for X = (0 x_q; x_qᵀ 0).",
+        hypotheses="none",
+    ),
+    Entry(
+        id="zhang2023/section-5.1-sign-count",
+        kind="claim",
+        locator="Section 5.1, after Lemma 5.1",
+        statement=("H has at least d + 1 negative eigenvalues, so uᵀHu is not convex."),
+        hypotheses="x ~ N(0, Λ), almost surely",
+        erratum="False for N < d: with d = 4 and N = 2 there are three, not five.",
+        correction=(
+            "H has min(d, N) + 1 negative eigenvalues, the rank of E: never convex."
+        ),
+    ),
+    Entry(
+        id="zhang2023/lemma-5.2",
+        kind="claim",
+        locator="Lemma 5.2, (5.4)",
+        statement=(
+            "Gradient flow moves only two blocks of the weights: dU₁₁/dt ="
+            " −u₋₁²ΓΛU₁₁Λ + u₋₁Λ² and du₋₁/dt = −tr[u₋₁ΓΛU₁₁ΛU₁₁ᵀ − Λ²U₁₁ᵀ], while"
+            " u₁₂ and u₂₁ stay zero."
+        ),
+        hypotheses="a start with u₁₂ = u₂₁ = 0, such as Assumption 3.3",
+    ),
+    Entry(
+        id="zhang2023/lemma-5.3",
+        kind="claim",
+        locator="Lemma 5.3, (5.6)",
+        statement="At every global minimum of ℓ̃, u₋₁U₁₁ = Γ⁻¹.",
+        hypotheses="Λ > 0",
+    ),
+    Entry(
+        id="zhang2023/lemma-5.4",
+        kind="claim",
+        locator="Lemma 5.4, (5.7)–(5.8)",
+        statement=(
+            "Along the flow ‖∇ℓ̃‖² ≥ μ(ℓ̃ − min ℓ̃), so that ℓ̃ − min ℓ̃ shrinks at"
+            " least like e^{−μt}, with μ = σ²‖ΛΘ‖²_F [2 − √d σ²‖Γ‖] / (√d ‖Λ‖²"
+            " tr(Γ⁻¹Λ⁻¹) tr(Λ⁻¹))."
+        ),
+        hypotheses="Assumption 3.3 with σ² < 2/(√d‖Γ‖)",
+    ),
+    Entry(
+        id="zhang2023/equation-5.9",
+        kind="claim",
+        locator="Lemma 5.4, (5.9)",
+        statement=(
+            "As t → ∞, u₋₁ → ‖Γ⁻¹‖_F^{1/2} and U₁₁ → ‖Γ⁻¹‖_F^{-1/2} Γ⁻¹, whatever Θ"
+            " and σ."
+        ),
+        hypotheses="Assumption 3.3 with σ² < 2/(√d‖Γ‖)",
+    ),
+    Entry(
+        id="zhang2023/equation-a.1",
+        kind="claim",
+        locator="(A.1), proof of Lemma 5.2",
+        statement=(
+            "With u = Vec(U) and the forms H of Lemma 5.1, gradient flow is du/dt ="
+            " −2E(⟨H, uuᵀ⟩H)u + 2E(wᵀx_q H)u, for all weights."
+        ),
+        hypotheses="y = ⟨w, x⟩, w ~ N(0, I), x ~ N(0, Λ)",
+    ),
+    Entry(
+        id="zhang2023/equation-a.3",
+        kind="claim",
+        locator="(A.3)–(A.4), proof of Lemma 5.2",
+        statement=(
+            "E[wᵀx_q H] = ½(0 A; Aᵀ 0), where A is the column of blocks V_j + V_jᵀ"
+            " and V_j = (0 ΛΛ_j; 0 0) with Λ_j the j-th column of Λ."
+        ),
+        hypotheses="w ~ N(0, I), independent of x ~ N(0, Λ)",
+    ),
+    Entry(
+        id="zhang2023/sample-covariance-square",
+        kind="claim",
+        locator="Display before (A.7), proof of Lemma 5.2",
+        statement=(
+            "The second moment Λ̂ of N inputs satisfies E[Λ̂²] = (1 + 1/N)Λ² +"
+            " tr(Λ)Λ/N = ΓΛ."
+        ),
+        hypotheses="inputs independent, x ~ N(0, Λ)",
+    ),
+    Entry(
+        id="zhang2023/lemma-a.1",
+        kind="claim",
+        locator="Lemma A.1, (5.5), (A.11)",
+        statement=(
+            "Gradient flow on the loss L is gradient flow on ℓ̃(U₁₁, u₋₁) ="
+            " tr[½u₋₁²ΓΛU₁₁ΛU₁₁ᵀ − u₋₁Λ²U₁₁ᵀ], which is L plus a constant that does"
+            " not depend on the weights."
+        ),
+        hypotheses="Assumption 3.3",
+        erratum=(
+            "L and ℓ̃ differ by a constant only where u₁₂ = u₂₁ = 0. Keep U₁₁ and"
+            " u₋₁ and make u₁₂, u₂₁ nonzero: ℓ̃ stays and L changes."
+        ),
+        correction=(
+            "L = ℓ̃ + tr(Λ)/2 on u₁₂ = u₂₁ = 0, where L has no slope in u₁₂ and"
+            " u₂₁; the flow stays there, so the two flows agree."
+        ),
+    ),
+    Entry(
+        id="zhang2023/corollary-a.2",
+        kind="claim",
+        locator="Corollary A.2 and its proof",
+        statement=(
+            "min ℓ̃ = −½tr(Λ²Γ⁻¹), and ℓ̃ − min ℓ̃ = ½‖Γ^{1/2}(u₋₁Λ^{1/2}U₁₁Λ^{1/2}"
+            " − ΛΓ⁻¹)‖²_F. The proof expands the square to 2ℓ̃ through"
+            " u₋₁²tr[ΓΛ^{1/2}U₁₁ΛU₁₁ᵀΛ^{1/2}] − u₋₁tr[a − b], with a ="
+            " ΓΛΓ⁻¹Λ^{1/2}U₁₁Λ^{1/2} and b = ΓΛ^{1/2}U₁₁Λ^{3/2}Γ⁻¹, and"
+            " u₋₁²tr[ΓΛU₁₁ΛU₁₁ᵀ] − 2u₋₁tr[Λ²U₁₁Λ^{1/2}]."
+        ),
+        hypotheses="none: an identity in U₁₁ and u₋₁",
+        erratum=(
+            "The statement holds, two lines of its proof as printed in our copy do"
+            " not: the cross terms come with opposite signs, though they are equal"
+            " and should add up, and a factor Λ^{1/2} is left over at the end. At"
+            " random weights the first line is not 2ℓ̃, and the second is only if Λ"
+            " = I."
+        ),
+        correction=(
+            "The lines read −u₋₁tr[a + b] and −2u₋₁tr[Λ²U₁₁]; so the chain holds."
+        ),
+    ),
+    Entry(
+        id="zhang2023/lemma-a.3",
+        kind="claim",
+        locator="Lemma A.3, (A.12)",
+        statement="u₋₁² = ‖U₁₁‖²_F at all times of the flow.",
+        hypotheses="Assumption 3.3, which makes it true at the start",
+    ),
+    Entry(
+        id="zhang2023/lemma-a.4",
+        kind="claim",
+        locator="Lemma A.4, (A.13)",
+        statement=(
+            "From a balanced start with 0 < σ < (2/(√d‖Γ‖))^{1/2}, ℓ̃ is negative"
+            " at the start and u₋₁ stays positive at all times."
+        ),
+        hypotheses="Assumption 3.3",
+    ),
+    Entry(
+        id="zhang2023/lemma-a.5",
+        kind="claim",
+        locator="Lemma A.5, (A.14)",
+        statement=(
+            "At all times u₋₁ ≥ (σ²‖ΛΘ‖²_F [2 − √d σ²‖Γ‖] / (2√d ‖Λ‖²))^{1/2} > 0."
+        ),
+        hypotheses="Assumption 3.3 with σ² < 2/(√d‖Γ‖)",
+    ),
+    Entry(
+        id="zhang2023/lemma-c.1",
+        kind="claim",
+        locator="Lemma C.1 and Corollary C.2, (C.1)–(C.4)",
+        statement=(
+            "With random diagonal covariances the flow is u̇ᵢᵢ = −γᵢu₋₁²uᵢᵢ +"
+            " ξᵢu₋₁, u̇ᵢⱼ = −ζᵢⱼu₋₁²uᵢⱼ, u̇₋₁ = −u₋₁(Σγᵢuᵢᵢ² + Σζᵢⱼuᵢⱼ²) + Σξᵢuᵢᵢ,"
+            " with γ, ξ, ζ from the first three moments, and u₁₂ = u₂₁ = 0 stays."
+        ),
+        hypotheses="Assumption 3.3; positive entries with three moments",
+    ),
+    Entry(
+        id="zhang2023/lemma-c.3",
+        kind="claim",
+        locator="Lemmas C.3 and C.4, (C.5)–(C.8)",
+        statement=(
+            "That flow is gradient flow on ℓ_rdm = ½u₋₁²(Σγᵢuᵢᵢ² + Σζᵢⱼuᵢⱼ²) −"
+            " u₋₁Σξᵢuᵢᵢ, whose minimum is −½Σξᵢ²/γᵢ, attained exactly where u₋₁U₁₁"
+            " = diag(ξᵢ/γᵢ); the gap to it is a sum of squares."
+        ),
+        hypotheses="as Corollary C.2; u₁₂ = u₂₁ = 0",
+    ),
+    Entry(
+        id="zhang2023/lemma-c.5",
+        kind="claim",
+        locator="Lemma C.5, (C.9)",
+        statement="u₋₁² = ‖U₁₁‖_F² along the whole flow on random covariances.",
+        hypotheses="Assumption 3.3",
+    ),
+    Entry(
+        id="zhang2023/lemma-c.6",
+        kind="claim",
+        locator="Lemma C.6, (C.10)–(C.11), and its proof",
+        statement=(
+            "If σ² < 2‖E Λ_τΘ‖_F² / (√d E‖Γ_τ‖‖Λ_τ‖_F²), then u₋₁ > 0 for all time."
+            " The proof rests on E tr(Λ_τ²ΘΘᵀ) = ‖E Λ_τΘ‖_F²."
+        ),
+        hypotheses="Assumption 3.3, E Λ_τΘ ≠ 0",
+        erratum=(
+            "The proof's identity, as printed in our copy, moves the expectation"
+            " inside the square: for Exponential(1) entries E λ² = 2 and (E λ)² ="
+            " 1, so the left side is twice the right. (The proof also starts from"
+            " U₁₁(0) = ΘΘᵀ without its σ.)"
+        ),
+        correction=(
+            "E tr(Λ_τ²ΘΘᵀ) = E‖Λ_τΘ‖_F², which is at least ‖E Λ_τΘ‖_F² by Jensen:"
+            " the lemma stands, its condition asks for more than it needs, and u₋₁"
+            " > 0 also under σ² < 2E‖Λ_τΘ‖_F² / (√d E‖Γ_τ‖‖Λ_τ‖_F²)."
+        ),
+    ),
+    Entry(
+        id="zhang2023/lemma-c.7",
+        kind="claim",
+        locator="Lemma C.7, (C.12)",
+        statement=(
+            "Along the flow u₋₁² ≥ σ²[2‖E Λ_τΘ‖_F² − √dσ²E‖Γ_τ‖‖Λ_τ‖_F²] / (2√d‖E"
+            " Λ_τ²‖)."
+        ),
+        hypotheses="Assumption 3.3 and (C.10)",
+    ),
+    Entry(
+        id="zhang2023/lemma-c.8",
+        kind="claim",
+        locator="Lemma C.8, (C.13)–(C.14)",
+        statement=(
+            "Along the flow ‖∇ℓ_rdm‖² ≥ ν(ℓ_rdm − min ℓ_rdm), where ν is min{γᵢ,"
+            " ζᵢⱼ} times the bound of Lemma C.7 on u₋₁², so the gap decays at least"
+            " like e^{−νt}."
+        ),
+        hypotheses="Assumption 3.3 and (C.10)",
+    ),
+    Entry(
+        id="zhang2023/equation-c.15",
+        kind="claim",
+        locator="Lemma C.8, (C.15)",
+        statement=(
+            "The flow on random covariances ends at u₋₁ = [Σξᵢ/γᵢ]^{1/4} and uᵢᵢ ="
+            " [Σξⱼ²/γⱼ²]^{−1/4} ξᵢ/γᵢ."
+        ),
+        hypotheses="Assumption 3.3 and (C.10)",
+        erratum=(
+            "The limit of u₋₁ lacks a square, as printed in our copy; with it"
+            " missing u₋₁² = ‖U₁₁‖_F² (Lemma C.5) would fail, and the flow ends"
+            " elsewhere in every case tried."
+        ),
+        correction="u₋₁ → [Σξᵢ²/γᵢ²]^{1/4}, as (C.17) in the proof has it.",
+    ),
+    Entry(
+        id="zhang2023/lemmas-d",
+        kind="claim",
+        locator="Lemmas D.1–D.4",
+        statement=(
+            "Matrix derivatives and vectorisation; E[xxᵀAxxᵀ] = Λ(A + Aᵀ)Λ +"
+            " tr(AΛ)Λ; von Neumann's trace inequality tr(UᵀV) ≤ √d ‖U‖‖V‖_F; tr(AB)"
+            " ≥ 0 for positive semi-definite A, B, and AB ≽ 0 if and only if they"
+            " commute."
+        ),
+        hypotheses="x ~ N(0, Λ) where an expectation is taken",
+    ),
+)

@@ -1,0 +1,60 @@
+"""(5.9): where u₋₁ and U₁₁ go, whatever the balanced start."""
+
+import numpy as np
+
+from iclab.evidence import Claim, Measured
+from iclab.papers.zhang2023._extreme_starts import aligned_start
+from iclab.papers.zhang2023._fixed_covariance import Setting, settings, trajectory
+from iclab.theory import optimal_preconditioner
+
+
+def cases(scale):
+    """Random starts; in three dimensions starts of rank one at the edge of (A.13)."""
+    found = dict(settings(scale))
+    for name, setting in settings(scale).items():
+        if len(setting.covariance) == 3:
+            found[f"{name}, leading start at the edge"] = aligned_start(setting)
+    return found
+
+
+def predict(case: Setting):
+    """u₋₁ = ‖Γ⁻¹‖_F^{1/2}, and U₁₁ = Γ⁻¹/u₋₁ in a few numbers."""
+    inverse = optimal_preconditioner(case.covariance, case.context_length)
+    return _limits(np.asarray(inverse), np.linalg.norm(inverse))
+
+
+def measure(case: Setting, key, scale) -> Measured:
+    """The end of the flow on the exact loss."""
+    found = trajectory(case)
+    U11, u_last = map(np.asarray, found.flow.final)
+    reason = (
+        "distance from rest: final gradient over the loss's smallest curvature,"
+        f" plus the solver's error over {int(found.flow.steps)} steps"
+    )
+    return Measured(_summary(U11, u_last), found.resting_error * len(U11), reason)
+
+
+def decoy(case: Setting):
+    """The operator norm in place of the Frobenius norm."""
+    inverse = optimal_preconditioner(case.covariance, case.context_length)
+    return _limits(np.asarray(inverse), np.linalg.norm(inverse, 2))
+
+
+def _limits(inverse: np.ndarray, norm) -> np.ndarray:
+    u_last = np.sqrt(norm)
+    return _summary(inverse / u_last, u_last)
+
+
+def _summary(U11: np.ndarray, u_last) -> np.ndarray:
+    """u₋₁; extreme singular values, trace and one entry of U₁₁."""
+    singular = np.linalg.svd(U11, compute_uv=False)
+    return np.array([u_last, singular[0], singular[-1], np.trace(U11), U11[0, -1]])
+
+
+CLAIM = Claim(
+    "zhang2023/equation-5.9",
+    cases=cases,
+    predict=predict,
+    measure=measure,
+    decoy=decoy,
+)

@@ -1,0 +1,92 @@
+"""Lemma 5.4: a Polyak–Łojasiewicz inequality along the flow, so exponential decay."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from iclab.evidence import Claim, Measured
+from iclab.papers.zhang2023._extreme_starts import even_start
+from iclab.papers.zhang2023._fixed_covariance import Setting, settings, trajectory
+from iclab.papers.zhang2023._loss_landscape import bowl
+from iclab.theory import convergence_constant, lsa_loss, optimal_preconditioner
+
+# Steps in one compiled call; longer trajectories are thinned out.
+_SLOTS = 1024
+# Steps at which what is left of the gap is not known to this fraction are left out.
+_LARGEST_ERROR = 0.1
+
+
+def cases(scale):
+    """Random starts, and one at which most of the proof's inequalities are sharp."""
+    return {"d=3, even start of small scale, N=10": even_start(3), **settings(scale)}
+
+
+def predict(case: Setting):
+    """‖∇ℓ̃‖²/gap, and the mean rate of decay up to any time, are at least μ of (5.7)."""
+    return np.full(2, float(_mu(case)))
+
+
+def measure(case: Setting, key, scale) -> Measured:
+    """The smallest of either over the flow: gradients by automatic differentiation."""
+    found, quadratic = trajectory(case), bowl(case)
+    last = len(found.u_last) - 1
+    stride = max(1.0, last / (_SLOTS - 1))
+    steps = np.minimum(stride * np.arange(_SLOTS), last).astype(int)
+    U11, u_last = np.asarray(found.U11)[steps], np.asarray(found.u_last)[steps]
+    N = jnp.asarray(case.context_length)
+    squares = np.asarray(_squared_gradients(U11, u_last, case.covariance, N))
+    gap = quadratic.gap(u_last[:, None, None] * U11)
+    times = np.asarray(found.flow.times)[steps]
+    # An error of the product u₋₁U₁₁ changes √gap by at most as much in the loss's norm.
+    product_error = 2 * float(u_last[-1]) * found.resting_error
+    relative = 4 * product_error * np.sqrt(quadratic.steepest / (2 * gap))
+    kept = relative < _LARGEST_ERROR
+    later = kept & (times > 0)
+    ratio = squares[kept] / gap[kept]
+    rate = np.log(gap[0] / gap[later]) / times[later]
+    value = np.array([np.min(ratio), np.min(rate)])
+    error = np.array(
+        [
+            np.min(ratio) * relative[kept][np.argmin(ratio)],
+            (relative[later] / times[later])[np.argmin(rate)],
+        ]
+    )
+    reason = "error of the weights against what is left of the gap"
+    return Measured(value, error, reason)
+
+
+def decoy(case: Setting):
+    """Operator norms for both traces of (5.7), and twice what the proof then allows."""
+    if case is not even_start(3):
+        return None
+    inverse = np.linalg.inv(np.asarray(case.covariance))
+    preconditioner = optimal_preconditioner(case.covariance, case.context_length)
+    product = inverse @ np.asarray(preconditioner)
+    slack = np.trace(product) * np.trace(inverse)
+    slack /= np.linalg.norm(product, 2) * np.linalg.norm(inverse, 2)
+    return np.full(2, 4 * slack * float(_mu(case)))
+
+
+def _mu(case: Setting):
+    return convergence_constant(
+        case.covariance, case.context_length, case.theta, case.scale
+    )
+
+
+@jax.jit
+def _squared_gradients(U11, u_last, covariance, context_length):
+    def one(U11, u_last):
+        blocks = jax.grad(lsa_loss, (0, 1))(U11, u_last, covariance, context_length)
+        return jnp.sum(blocks[0] ** 2) + blocks[1] ** 2
+
+    return jax.vmap(one)(U11, u_last)
+
+
+CLAIM = Claim(
+    "zhang2023/lemma-5.4",
+    cases=cases,
+    predict=predict,
+    measure=measure,
+    decoy=decoy,
+    relation=">=",
+)

@@ -1,0 +1,50 @@
+"""Lemma C.5: u₋₁² = ‖U₁₁‖_F² along the whole flow on random covariances."""
+
+import numpy as np
+
+from iclab.evidence import Claim, Measured, solved
+from iclab.papers.zhang2023._random_covariance import (
+    SOLVER_TOLERANCE,
+    Setting,
+    settings,
+    trajectory,
+)
+
+
+def predict(case: Setting):
+    """‖U₁₁‖_F² at five times, and no deviation at any."""
+    frobenius = np.linalg.norm(_snapshots(case)[0], axis=(1, 2))
+    return np.append(frobenius**2, 0)
+
+
+def measure(case: Setting, key, scale) -> Measured:
+    """u₋₁² at five times, and how far it ever strays from ‖U₁₁‖_F²."""
+    found = trajectory(case)
+    U11, u_last = found.U11, found.u_last
+    worst = np.max(np.abs(u_last**2 - np.sum(U11**2, axis=(1, 2))))
+    value = np.append(_snapshots(case)[1] ** 2, worst)
+    # The square of a weight u is off by 2u times what u is, and so is ‖U₁₁‖².
+    size = 4 * float(np.max(u_last)) ** 2
+    return solved(value, SOLVER_TOLERANCE, len(u_last), size)
+
+
+def decoy(case: Setting):
+    """Balance in the operator norm."""
+    operator = np.linalg.norm(_snapshots(case)[0], ord=2, axis=(1, 2))
+    return np.append(operator**2, 0)
+
+
+def _snapshots(case: Setting) -> tuple[np.ndarray, np.ndarray]:
+    """(U₁₁, u₋₁) at five steps from start to rest."""
+    found = trajectory(case)
+    steps = np.linspace(0, len(found.u_last) - 1, 5).astype(int)
+    return found.U11[steps], found.u_last[steps]
+
+
+CLAIM = Claim(
+    "zhang2023/lemma-c.5",
+    cases=settings,
+    predict=predict,
+    measure=measure,
+    decoy=decoy,
+)
