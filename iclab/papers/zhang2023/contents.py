@@ -6,13 +6,13 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         id="zhang2023/equation-3.6",
         kind="claim",
-        locator="(3.6)",
+        locator="(3.3)–(3.6)",
         statement=(
-            "The prediction depends on the weights only through the last row of"
-            " W_PV and the first d columns of W_KQ: ŷ = (w₂₁ᵀ w₂₂)(EEᵀ/N)(W₁₁;"
-            " w₂₁ᵀ)x_q, with the query's own column in E."
+            "The prediction is ŷ = (last row of W_PV)·(EEᵀ/N)·(first d columns of"
+            " W_KQ)·x_q: no other weight matters, and the prompt enters through its"
+            " second moments alone."
         ),
-        hypotheses=("none: an identity for any weights and any prompt, N < d included"),
+        hypotheses="Any prompt and any weights; ρ = N.",
     ),
     Entry(
         id="zhang2023/theorem-4.1",
@@ -31,29 +31,35 @@ ENTRIES: tuple[Entry, ...] = (
         kind="claim",
         locator="(4.2)–(4.3)",
         statement=(
-            "The trained model predicts ŷ = x_qᵀ Γ⁻¹ (1/M) Σ yᵢxᵢ: one"
-            " preconditioned gradient step from zero, whatever the labels are."
+            "The trained model predicts ŷ = x_qᵀ Γ⁻¹ (1/M) Σ yᵢxᵢ, one"
+            " preconditioned gradient step from zero, whatever the labels and the"
+            " test length M are."
         ),
-        hypotheses="weights at the limit of gradient flow, Theorem 4.1",
+        hypotheses="Weights of (4.1), the end of gradient flow.",
     ),
     Entry(
         id="zhang2023/theorem-4.2",
         kind="claim",
-        locator="Theorem 4.2, (4.6)",
+        locator="Theorem 4.2, (4.5)–(4.6)",
         statement=(
-            "On prompts with arbitrary labels the trained model's risk is that of"
-            " the best linear predictor plus tr[ΣΓ⁻²Λ]/M plus (‖a‖²_{Γ⁻²Λ³} +"
-            " 2tr(Λ)‖a‖²_{Γ⁻²Λ²} + tr(Λ)²‖a‖²_{Γ⁻²Λ})/N², with a = Λ⁻¹E[xy] and Σ ="
-            " Cov(xy). Printed hypotheses: E[y], E[xy] and E[y²xxᵀ] are finite."
+            "E(ŷ − y)² = min_w E(⟨w, x⟩ − y)² + (1/M) tr[ΣΓ⁻²Λ] +"
+            " (1/N²)[‖a‖²_{Γ⁻²Λ³} + 2 tr(Λ)‖a‖²_{Γ⁻²Λ²} + tr(Λ)²‖a‖²_{Γ⁻²Λ}] with a"
+            " = Λ⁻¹E[xy] and Σ = Cov(xy), if E y, E[xy] and E[y²xxᵀ] are finite; in"
+            " the proof, the risk R(w) of a linear predictor exists and has Hessian"
+            " Λ."
         ),
-        hypotheses=("x ~ N(0, Λ), pairs (x, y) independent, E y² and E[y²xxᵀ] finite"),
+        hypotheses=(
+            "Trained model (4.1); test pairs (x, y) independent with x ~ N(0, Λ),"
+            " the query's pair too; y any function of x plus noise."
+        ),
         erratum=(
-            "The hypotheses do not make the first term finite: for d = 1 and y ="
-            " |x|^{-1/2} they hold, but E y² = ∞. In the proof the Hessian of the"
-            " linear risk is given as Λ."
+            "The hypotheses do not make R finite: for d = 1 and y = |x|^{-1/2} the"
+            " means of y, xy and x²y² are finite but E y² is not, every decade of"
+            " |x| near zero adds 1.84 to it. And the Hessian of R is 2Λ."
         ),
         correction=(
-            "Assume E y² < ∞ too: (4.6) then holds exactly. The Hessian is 2Λ."
+            "The formula holds when E y² is finite as well. The Hessian of R is 2Λ,"
+            " which changes nothing in the proof."
         ),
     ),
     Entry(
@@ -61,30 +67,31 @@ ENTRIES: tuple[Entry, ...] = (
         kind="claim",
         locator="Section 4.1, displays after Theorem 4.2",
         statement=(
-            "For labels y = ⟨w, x⟩, Σ = ‖w‖²_Λ Λ + Λwwᵀ Λ, and the risk is at most"
-            " (d+1)‖w‖²_Λ/M + (‖w‖²_Λ + 2‖w‖²tr Λ + ‖w‖²_{Λ⁻¹}(tr Λ)²)/N²; over w ~"
-            " N(0, I) at most (d+1)tr Λ/M + (1 + 2d + d²κ)tr Λ/N²."
+            "For y = ⟨w, x⟩, Σ = ‖w‖²_Λ Λ + Λwwᵀ Λ and the risk is at most"
+            " ((d+1)/M)‖w‖²_Λ + (1/N²)[‖w‖²_Λ + 2‖w‖² tr(Λ) + ‖w‖²_{Λ⁻¹} tr(Λ)²];"
+            " over w ~ N(0, I) at most (d+1)tr(Λ)/M + (1 + 2d + d²κ)tr(Λ)/N²."
         ),
-        hypotheses="x ~ N(0, Λ), no label noise; κ the condition number of Λ",
+        hypotheses=(
+            "Trained model (4.1), x ~ N(0, Λ), no noise; κ the condition number of Λ."
+        ),
     ),
     Entry(
         id="zhang2023/corollary-4.3",
         kind="claim",
         locator="Corollary 4.3",
         statement=(
-            "Test prompts of length M ≥ 2(d+1)tr(Λ)ε⁻¹ and training prompts of"
-            " length N ≥ [2(1 + 2d + d²κ)tr(Λ)ε^{-1/2}]^{1/2} bring the risk down"
-            " to ε."
+            "The risk over w ~ N(0, I) is at most ε once M ≥ 2(d+1)tr(Λ)ε⁻¹ and, as"
+            " printed in our copy, N ≥ √(2(1 + 2d + d²κ)tr(Λ)ε^{-1/2})."
         ),
-        hypotheses=(
-            "y = ⟨w, x⟩, w ~ N(0, I), x ~ N(0, Λ); κ the condition number of Λ"
-        ),
+        hypotheses="Trained model (4.1), noiseless linear labels, 0 < ε < 1.",
         erratum=(
-            "As printed in our copy ε^{-1/2} stands inside the root: such N grow"
-            " like ε^{-1/4} and leave a risk far above ε."
+            "With ε^{-1/2} under the root, training prompts are too short as ε"
+            " falls: the exact risk exceeds ε many times over for ε down to 10⁻⁴."
+            " Perhaps only our copy extends the root too far."
         ),
         correction=(
-            "N ≥ [2(1 + 2d + d²κ)tr(Λ)]^{1/2} ε^{-1/2}, with ε^{-1/2} outside."
+            "N ≥ √(2(1 + 2d + d²κ)tr(Λ))·ε^{-1/2}, with ε^{-1/2} outside the root,"
+            " is enough, and for Λ ∝ I hardly more than that."
         ),
     ),
     Entry(
@@ -92,50 +99,61 @@ ENTRIES: tuple[Entry, ...] = (
         kind="claim",
         locator="Section 4.2, task shifts",
         statement=(
-            "Label noise and weights that are nothing like N(0, I) are tolerated:"
-            " the risk on such prompts is exact, and vanishes as both prompt"
-            " lengths grow."
+            "Label noise and any fixed weight vector w are tolerated: the error"
+            " against ⟨w, x_q⟩ goes to zero as M and N grow, like 1/n for M = N ="
+            " n."
         ),
-        hypotheses="y = ⟨w, x⟩ + noise independent of x, any fixed w; x ~ N(0, Λ)",
+        hypotheses=(
+            "Inputs as in training; noise independent of them, with mean zero."
+        ),
     ),
     Entry(
         id="zhang2023/section-4.2-query-shift",
         kind="claim",
         locator="Section 4.2, query shifts, (4.8)",
         statement=(
-            "Queries of any covariance are tolerated: the risk on them is exact,"
-            " and vanishes as both prompt lengths grow."
+            "Queries of any covariance, singular ones too, are tolerated: the error"
+            " goes to zero as M and N grow, like 1/n for M = N = n."
         ),
-        hypotheses="query independent of the examples; examples as in training",
+        hypotheses="Examples as in training, noiseless; query independent of them.",
     ),
     Entry(
         id="zhang2023/section-4.2-orthogonal-query",
         kind="claim",
-        locator="Section 4.2, remark on query shifts",
+        locator="Section 4.2, end of query shifts",
         statement=(
-            "A query that is orthogonal to every example gets the prediction zero."
+            "A query orthogonal to the span of the examples gets the prediction zero."
         ),
-        hypotheses="fewer examples than dimensions",
+        hypotheses="Trained model (4.1), M < d so that such queries exist.",
         erratum=(
-            "True for Λ ∝ I only: Γ⁻¹ turns the query, and for a geometric spectrum"
-            " the prediction is far from zero."
+            "ŷ = x_qᵀΓ⁻¹(1/M)Σ yᵢxᵢ, and Γ⁻¹ turns x_q out of the orthogonal"
+            " complement unless Λ is a multiple of the identity: with d = 3, M = 2"
+            " and eigenvalues 2, 1.6, 1.28, predictions as large as a typical label"
+            " occur."
         ),
-        correction=("The prediction is zero if Γ⁻¹x_q is orthogonal to every example."),
+        correction=(
+            "The prediction is zero for queries with x_qᵀΓ⁻¹xᵢ = 0 for every"
+            " example; for Λ ∝ I these are the orthogonal ones."
+        ),
     ),
     Entry(
         id="zhang2023/section-4.2-shifts",
         kind="claim",
         locator="Section 4.2, covariate shifts",
         statement=(
-            "If inputs at test time are scaled by a constant c ≠ 1, the prediction"
-            " for long prompts is c²⟨w, x_q⟩ and so wrong."
+            "When all inputs of a test prompt are scaled by c ≠ 1, the prediction"
+            " tends to c²⟨w, x_q⟩ ≠ ⟨w, x_q⟩ for long prompts."
         ),
-        hypotheses="M, N → ∞; x ~ N(0, Λ) in training, cx at test time",
+        hypotheses="Trained on x ~ N(0, Λ), tested on cx; M, N → ∞; noiseless.",
         erratum=(
-            "c = −1 is tolerated, since c² = 1. The display also drops w once, and"
-            " the test function should be drawn from the test distribution."
+            "c = −1 is not 1 and does no harm, c² being 1. The display also loses w"
+            " in its middle term, and test functions are said to come from the"
+            " training distribution."
         ),
-        correction=("Scaling by c multiplies the prediction by c²: wrong if |c| ≠ 1."),
+        correction=(
+            "The factor is c², so a scaling is tolerated exactly when |c| = 1; the"
+            " middle term is x_qᵀΛ⁻¹((1/M)Σ xᵢxᵢᵀ)w."
+        ),
     ),
     Entry(
         id="zhang2023/theorem-4.5",
@@ -185,27 +203,36 @@ ENTRIES: tuple[Entry, ...] = (
         kind="claim",
         locator="Lemma 5.1, (5.1)",
         statement=(
-            "The prediction is a quadratic form, ŷ = uᵀHu with u = Vec(U) by"
-            " columns, H = ½X ⊗ (EEᵀ/N) and X = (0 x_q; x_qᵀ 0)."
+            "The prediction is a quadratic form in the weights: ŷ = uᵀHu with H = ½"
+            " X ⊗ (EEᵀ/N), X = (0 x_q; x_qᵀ 0) and u = Vec(U), U = (U₁₁ u₁₂; u₂₁ᵀ"
+            " u₋₁) read column by column."
         ),
-        hypotheses="none: an identity for any weights and any prompt",
+        hypotheses="Any prompt; U₁₁, u₂₁ from W_KQ and u₁₂, u₋₁ from W_PV.",
     ),
     Entry(
         id="zhang2023/section-5.1-determinant",
         kind="claim",
-        locator="Section 5.1, characteristic polynomial",
-        statement="det(μI − X) = μ^{d−1}(μ² − ‖x_q‖²) for X = (0 x_q; x_qᵀ 0).",
-        hypotheses="none",
+        locator="Section 5.1, display before Section 5.2",
+        statement=(
+            "det(μI − X) = μ^{d−1}(μ² − ‖x_q‖²), so X has exactly one negative"
+            " eigenvalue."
+        ),
+        hypotheses="x_q ≠ 0.",
     ),
     Entry(
         id="zhang2023/section-5.1-sign-count",
         kind="claim",
-        locator="Section 5.1, after Lemma 5.1",
+        locator="Section 5.1, last sentence",
         statement=("H has at least d + 1 negative eigenvalues, so uᵀHu is not convex."),
-        hypotheses="x ~ N(0, Λ), almost surely",
-        erratum="False for N < d: with d = 4 and N = 2 there are three, not five.",
+        hypotheses="Almost every prompt.",
+        erratum=(
+            "The count needs EEᵀ to have full rank, which fails for prompts with"
+            " fewer examples than dimensions: d = 3, N = 2 gives 3 negative"
+            " eigenvalues, not 4."
+        ),
         correction=(
-            "H has min(d, N) + 1 negative eigenvalues, the rank of E: never convex."
+            "H has exactly rank(E) = min(d, N) + 1 negative eigenvalues for almost"
+            " every prompt; at least two, so the form is still not convex."
         ),
     ),
     Entry(
@@ -437,11 +464,13 @@ ENTRIES: tuple[Entry, ...] = (
         kind="claim",
         locator="Lemmas D.1–D.4",
         statement=(
-            "Matrix derivatives and vectorisation; E[xxᵀAxxᵀ] = Λ(A + Aᵀ)Λ +"
-            " tr(AΛ)Λ; von Neumann's trace inequality tr(UᵀV) ≤ √d ‖U‖‖V‖_F; tr(AB)"
-            " ≥ 0 for positive semi-definite A, B, and AB ≽ 0 if and only if they"
-            " commute."
+            "Rules of matrix calculus and vectorisation; E[xxᵀAxxᵀ] = Λ(A + Aᵀ)Λ +"
+            " tr(AΛ)Λ; tr(UᵀV) ≤ Σσᵢ(U)σᵢ(V) ≤ ‖U‖Σσᵢ(V) ≤ √d‖U‖‖V‖_F; and for"
+            " semi-definite A, B: tr(AB) ≥ 0, and AB ⪰ 0 if and only if AB = BA."
         ),
-        hypotheses="x ~ N(0, Λ) where an expectation is taken",
+        hypotheses=(
+            "x ~ N(0, Λ); U, V ∈ ℝ^{d×n} with d ≤ n; ⪰ 0 means symmetric and"
+            " semi-definite (without symmetry the last equivalence is false)."
+        ),
     ),
 )

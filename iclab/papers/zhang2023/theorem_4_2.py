@@ -73,7 +73,7 @@ def measure(case: Labels | Curvature | Cutoffs, key, scale) -> Measured:
     """Trained models on sampled prompts; automatic differentiation of R."""
     match case:
         case Labels():
-            prompts = {"smoke": 1 << 16, "desk": 1 << 17, "paper": 1 << 21}[scale]
+            prompts = {"smoke": 1 << 15, "desk": 1 << 16, "paper": 1 << 20}[scale]
             pairs = [
                 (trained_model(distribution(case.spectrum, N)), M) for N, M in _LENGTHS
             ]
