@@ -8,7 +8,7 @@ import numpy as np
 def assert_close(
     actual: Any, expected: Any, *, rtol: float = 1e-10, atol: float = 1e-12
 ):
-    """Entries agree to float64 accuracy; a looser tolerance says why where it is used."""
+    """Entries agree to float64 accuracy; a looser tolerance says why at its place."""
     np.testing.assert_allclose(
         np.asarray(actual), np.asarray(expected), rtol=rtol, atol=atol
     )

@@ -137,7 +137,3 @@ def _whole_number(word: str, least: int) -> int:
             f"must be a whole number ≥ {least}, got {word!r}"
         )
     return number
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -13,8 +13,7 @@ _ASYMMETRY = 1e-8
 def symmetric_matrix(
     value: object, owner: str, name: str, *, dimension: int | None = None
 ) -> Float[Array, "d d"]:
-    """`value` as a finite symmetric d×d array; of a traced one, only the shape is checked.
-    """
+    """`value` as a finite symmetric d×d array; traced, only its shape is checked."""
     matrix = square_matrix(value, owner, name, dimension=dimension)
     if not is_traced(matrix):
         known = np.asarray(matrix)

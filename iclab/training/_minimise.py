@@ -1,7 +1,7 @@
 """L-BFGS with a record of where it went."""
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import equinox as eqx
 import jax
@@ -56,11 +56,11 @@ def minimise(
     def record(history: PyTree, step: Array, parameters: PyTree) -> PyTree:
         return jax.tree.map(lambda h, p: h.at[step].set(p), history, parameters)
 
-    def going(carry):
+    def going(carry: Any) -> Any:
         _, _, step, norm, stuck, _, _ = carry
         return (step < max_steps) & (norm > tolerance) & ~stuck
 
-    def advance(carry):
+    def advance(carry: Any) -> Any:
         parameters, state, step, _, _, losses, history = carry
         value, gradient = value_and_gradient(parameters, state=state)
         updates, state = optimiser.update(
@@ -70,11 +70,7 @@ def minimise(
         after = optax.tree.get(state, "value")
         norm = optax.tree.norm(optax.tree.get(state, "grad"))
         # The line search returns a null step when it finds no decrease.
-        stuck = jnp.all(
-            jnp.stack(
-                [jnp.all(u == 0) for u in jax.tree.leaves(updates)]
-            )
-        )  # fmt: skip
+        stuck = optax.tree.norm(updates) == 0
         losses = losses.at[step + 1].set(after)
         history = record(history, step + 1, moved)
         return moved, state, step + 1, norm, stuck, losses, history
@@ -83,7 +79,7 @@ def minimise(
     rows = max_steps + 1
     losses = jnp.zeros(rows, value.dtype).at[0].set(value)
     empty = jax.tree.map(lambda leaf: jnp.zeros((rows, *leaf.shape), leaf.dtype), start)
-    carry = (
+    carry: Any = (
         start,
         optimiser.init(start),
         jnp.asarray(0),

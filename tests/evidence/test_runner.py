@@ -1,6 +1,7 @@
 """The runner says `fails` and `undecided` when it should, and nothing better."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,14 @@ from iclab.evidence import (
 )
 
 
-def _claim(predicted=1.0, value=1.0, error=0.1, decoy=2.0, relation="=", printed=None):
+def _claim(
+    predicted: Any = 1.0,
+    value: Any = 1.0,
+    error: float = 0.1,
+    decoy: float | None = 2.0,
+    relation: Any = "=",
+    printed: Printed | None = None,
+) -> Claim:
     return Claim(
         "paper/claim",
         cases=lambda scale: {"only": None},

@@ -1,0 +1,98 @@
+"""How the figures of this room look: colours, curves over runs, heat maps."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
+
+# Okabe and Ito's colours, which survive every common colour blindness.
+BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
+SKY, PURPLE, BLACK, GREY = "#56B4E9", "#CC79A7", "#000000", "#7F7F7F"
+
+# Width of every figure, in inches.
+WIDTH = 10.0
+
+
+def sheet(height: float, title: str, caption: str) -> Figure:
+    """An empty page with its title above and its caption below."""
+    picture = Figure(figsize=(WIDTH, height), layout="constrained", dpi=120)
+    picture.suptitle(title, fontsize=13)
+    picture.supxlabel(caption, fontsize=9, color="#444444")
+    return picture
+
+
+def parts(picture: Figure, rows: int, columns: int, **ratios: Any) -> list[SubFigure]:
+    """The page cut into parts with axes and legends of their own."""
+    cut: Any = picture.subfigures(rows, columns, squeeze=False, **ratios)
+    return list(cut.flat)
+
+
+def panel(axis: Axes, title: str, x: str, y: str = "") -> None:
+    """Title, labels, a faint grid and no box."""
+    axis.set_title(title, fontsize=10.5, loc="left")
+    axis.set_xlabel(x, fontsize=9.5)
+    axis.set_ylabel(y, fontsize=9.5)
+    axis.tick_params(labelsize=8.5)
+    axis.grid(color="#DDDDDD", linewidth=0.6)
+    axis.set_axisbelow(True)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def band(axis: Axes, runs: np.ndarray, label: str, color: str, **style: Any) -> None:
+    """Mean over runs by iteration, and the range from the smallest to the largest."""
+    x = np.arange(runs.shape[1])
+    axis.fill_between(x, runs.min(0), runs.max(0), color=color, alpha=0.2, linewidth=0)
+    axis.plot(x, runs.mean(0), color=color, label=label, **style)
+
+
+def legend_below(page: Figure | SubFigure, axes: Sequence[Axes], columns: int) -> None:
+    """One legend for several panels, outside them, each label once."""
+    handles = {}
+    for axis in axes:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    page.legend(
+        handles.values(),
+        handles.keys(),
+        loc="outside lower center",
+        ncols=columns,
+        fontsize=9,
+        frameon=False,
+    )
+
+
+def below(axis: Axes, columns: int) -> None:
+    """A panel's own legend, under its horizontal axis."""
+    axis.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.17),
+        ncols=columns,
+        fontsize=8.5,
+        frameon=False,
+        columnspacing=1.0,
+        handlelength=1.6,
+    )
+
+
+def heat_map(axis: Axes, matrix: np.ndarray, limit: float, title: str) -> None:
+    """A matrix with its entries, on a diverging scale from −limit to limit."""
+    axis.imshow(matrix, cmap="PuOr", vmin=-limit, vmax=limit)
+    for (i, j), entry in np.ndenumerate(matrix):
+        text = f"{entry:.2f}" if abs(entry) < 9.995 else f"{entry:.1f}"
+        text = "0" if text in ("0.00", "-0.00") else text.replace("-", "−")
+        color = "white" if abs(entry) > 0.6 * limit else "black"
+        axis.text(j, i, text, ha="center", va="center", fontsize=7.5, color=color)
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.spines[:].set_visible(False)
+    axis.set_title(title, fontsize=10)
+
+
+def training_words(table: Any) -> str:
+    """How a run was trained, for captions."""
+    draws = int(table["draws"])
+    kind = "prompts" if bool(table["tokens"]) else "sample covariances"
+    weights = "whitened weights" if bool(table["whitened_training"]) else "weights"
+    return f"L-BFGS moves the {weights} on a fixed batch of {draws:,} {kind}"

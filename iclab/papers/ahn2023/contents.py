@@ -1,0 +1,461 @@
+"""Table of contents of ahn2023, in the paper's order."""
+
+from iclab.evidence import Entry
+
+ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        id="ahn2023/equation-6",
+        kind="claim",
+        locator="Section 4, (6)",
+        statement=(
+            "The loss of one layer, as printed in our copy, is f(P, Q) = E[[Z₀ +"
+            " (1/n)Attn(Z₀)]_{d+1,n+1} + w⋆ᵀx⁽ⁿ⁺¹⁾]."
+        ),
+        hypotheses="x ~ N(0, Σ), w⋆ ~ N(0, I), no noise",
+        erratum=(
+            "The square is missing. The error is linear in the query, whose mean is"
+            " 0, so the printed expectation is 0 for every P and Q, while the loss"
+            " (5) is tr Σ already at P = Q = 0."
+        ),
+        correction="f(P, Q) = E([Z₀ + (1/n)Attn(Z₀)]_{d+1,n+1} + w⋆ᵀx⁽ⁿ⁺¹⁾)².",
+    ),
+    Entry(
+        id="ahn2023/section-4-parameters",
+        kind="claim",
+        locator="Section 4, text before (7)",
+        statement=(
+            "The loss of one layer sees only the last row of P and the first n"
+            " columns of Q; the first n rows of P and the last column of Q have no"
+            " effect."
+        ),
+        hypotheses="one layer with the mask M; the query's label entry is 0",
+        erratum=(
+            "n is the number of examples, but P and Q are (d+1)×(d+1). With two"
+            " inputs and one example both columns of Q that meet the query have an"
+            " effect, not one, and two rows of P have none."
+        ),
+        correction=(
+            "The last row of P and the first d columns of Q matter; the first d"
+            " rows of P and the last column of Q do not. Appendix A.1 says d."
+        ),
+    ),
+    Entry(
+        id="ahn2023/theorem-1",
+        kind="claim",
+        locator="Theorem 1, (8); 'unique' in Section 1 and Appendix A",
+        statement=(
+            "b = e_{d+1}, A = −[Γ⁻¹; 0] with Γ = (n+1)/n Σ + tr(Σ)/n I minimises"
+            " the one-layer loss over all (b, A), and so does b → γb, A → A/γ;"
+            " Section 1 calls this optimum unique. The least loss is tr Σ −"
+            " tr(Σ²Γ⁻¹)."
+        ),
+        hypotheses="x ~ N(0, Σ), w⋆ ~ N(0, I), no noise, Σ positive definite",
+        erratum=(
+            "For d = 1 it is not unique: b = e₁, A = (0, −1/Γ)ᵀ is no rescaling of"
+            " it and has the same loss. Of the weights only cA₁ + pqᵀ meets the"
+            " labels, where b = (p, c) and A has rows A₁ and qᵀ; in one dimension"
+            " pqᵀ can do all of it."
+        ),
+        correction=(
+            "A global minimum in every dimension; the only one up to rescaling for"
+            " d ≥ 2, where a matrix of rank one cannot be −Γ⁻¹; one of two families"
+            " for d = 1."
+        ),
+    ),
+    Entry(
+        id="ahn2023/section-4-isotropic",
+        kind="claim",
+        locator="Section 4, display after Theorem 1; Appendix A.2",
+        statement=(
+            "For Σ = I the best A is −[(n−1)/n + (d+2)/n]⁻¹ [I; 0], one step of"
+            " plain gradient descent of size n/(n+d+1), with loss d(d+1)/(n+d+1)."
+        ),
+        hypotheses="x ~ N(0, I), w⋆ ~ N(0, I), no noise",
+    ),
+    Entry(
+        id="ahn2023/section-4-remark-1",
+        kind="claim",
+        locator="Section 4, first remark after Theorem 1",
+        statement=(
+            "For large n, A ≈ Σ⁻¹, which is close to the Gram matrix of the examples."
+        ),
+        hypotheses="n → ∞ at fixed Σ",
+        erratum=(
+            "The sign is wrong, since A in (8) is negative, and Σ⁻¹ is close to the"
+            " inverse of the Gram matrix. With eigenvalues 1, 1/4, 1/16 of Σ those"
+            " of A tend to −1, −4, −16."
+        ),
+        correction=(
+            "A → −Σ⁻¹ at rate 1/n; −A is close to [(1/n) Σ xxᵀ]⁻¹, the inverse of"
+            " the Gram matrix."
+        ),
+    ),
+    Entry(
+        id="ahn2023/lemma-2",
+        kind="claim",
+        locator="Lemma 2, (9)–(11); Section 5.2; Appendix C.2, (56)–(64)",
+        statement=(
+            "A k-layer transformer with weights (9), A_0 … A_k, has query entries"
+            " y_i = −⟨x, w_i⟩ with w_{i+1} = w_i + A_i∇R(w_i), w_0 = 0, R(w) ="
+            " (1/2n) Σ (wᵀx_i − w⋆ᵀx_i)²; the Hessian of R is printed as XXᵀ/(2n)."
+        ),
+        hypotheses="any prompt with noiseless labels; symmetric A_i",
+        erratum=(
+            "A_0 … A_k are k + 1 layers: the k-layer output is −⟨x, w_k⟩, in which"
+            " A_k has no part. The Hessian of R is XXᵀ/n, twice the printed one. In"
+            " (61) x⁽ⁿ⁺¹⁾ stands where x⁽ⁱ⁾ is meant."
+        ),
+        correction=(
+            "k layers are A_0 … A_{k−1} and take k steps w_{i+1} = w_i +"
+            " A_i∇R(w_i); ∇²R = XXᵀ/n."
+        ),
+    ),
+    Entry(
+        id="ahn2023/theorem-3",
+        kind="claim",
+        locator="Theorem 3",
+        statement=(
+            "With two layers of the form (9) and isotropic inputs, diagonal A₀ and"
+            " A₁ minimise the in-context loss over all symmetric matrices. Every"
+            " search over all matrices finds more: the minimisers are multiples of"
+            " I, the best two step sizes of gradient descent."
+        ),
+        hypotheses=(
+            "x ~ N(0, I), w ~ N(0, I), two layers, P = diag(0, 1), Q = diag(A, 0)"
+        ),
+    ),
+    Entry(
+        id="ahn2023/section-5.2-distorted-view",
+        kind="claim",
+        locator="Section 5.2, 'Linear regression with distorted view of the data'",
+        statement=(
+            "If x = Wx̄, y = ⟨x̄, w̄⟩ and Σ = WWᵀ, then w⋆ = Σ^{−1/2}w̄ has y = ⟨x,"
+            " w⋆⟩ and the law N(0, Σ⁻¹)."
+        ),
+        hypotheses="W invertible, w̄ ~ N(0, I)",
+        erratum=(
+            "⟨Wx̄, Σ^{−1/2}w̄⟩ is ⟨x̄, w̄⟩ for every x̄ only if WᵀΣ^{−1/2} = I,"
+            " that is W = Σ^{1/2}. For a random or a triangular W the labels"
+            " determine another weight."
+        ),
+        correction=(
+            "w⋆ = W^{−ᵀ}w̄ explains the labels; its law is N(0, Σ⁻¹) as stated."
+        ),
+    ),
+    Entry(
+        id="ahn2023/theorem-4",
+        kind="claim",
+        locator="Theorem 4",
+        statement=(
+            "Among Aᵢ = aᵢΣ⁻¹ the gradient of the loss in all entries of all Aᵢ"
+            " gets arbitrarily small. It does vanish: −1/aᵢ are the Gauss nodes of"
+            " λ dμ, μ the mean spectrum of the whitened sample covariance, and"
+            " training from random matrices ends there."
+        ),
+        hypotheses="x ~ N(0, Σ), w ~ N(0, Σ⁻¹), Σ ≻ 0, layers of the form (9)",
+    ),
+    Entry(
+        id="ahn2023/section-5.3-loss",
+        kind="claim",
+        locator="Section 5.3 and Figure 1(d)",
+        statement=(
+            "Training three layers of the form (9) with d = 5, n = 20 converges to"
+            " a loss of almost 0."
+        ),
+        hypotheses="x ~ N(0, Σ), w ~ N(0, Σ⁻¹), Σ = UᵀD²U with D = (1, 1, ½, ¼, 1)",
+        erratum=(
+            "The loss does not go to 0: descents over all entries of A₀, A₁, A₂ end"
+            " at 0.1336, which is 2.7% of the loss of predicting 0, and errors on"
+            " fresh prompts agree."
+        ),
+        correction=(
+            "The loss ends at 12138645/90852389 = 0.13360843…, d times the"
+            " Christoffel number of the mean Wishart spectrum, with steps"
+            " 0.42240853, 0.68912609, 1.71421738 along Σ⁻¹."
+        ),
+    ),
+    Entry(
+        id="ahn2023/section-5.3-distance",
+        kind="claim",
+        locator="Section 5.3, Dist",
+        statement=(
+            "Dist(M, I) = min_α ‖M − αI‖/‖M‖_F is attained at α = tr M/d. For Σ⁻¹"
+            " of the experiment it is 0.7844, the red line of Figure 1."
+        ),
+        hypotheses="Frobenius norm in the numerator too",
+    ),
+    Entry(
+        id="ahn2023/figure-1",
+        kind="figure",
+        locator="Figure 1, Section 5.3",
+        statement=(
+            "Three layers with B = 0 trained by L-BFGS (d = 5, n = 20), on a batch"
+            " and on the exact loss: Σ^½A_iΣ^½ approaches a multiple of I, while"
+            " A_i itself, after an early dip, stays as far from multiples of I as"
+            " Σ⁻¹ is (Dist = 0.784). On the exact loss the distance goes on"
+            " falling, on a batch it stops at a few hundredths. The loss does not"
+            " go to 0: it ends at the exact optimum 0.1336, 2.7 % of the zero"
+            " predictor's 5."
+        ),
+        hypotheses="x ~ N(0, Σ), w ~ N(0, Σ⁻¹), no noise, Σ = UᵀD²U.",
+    ),
+    Entry(
+        id="ahn2023/figure-2",
+        kind="figure",
+        locator="Figure 2, Section 5.3",
+        statement=(
+            "Heat maps of Σ^½A_iΣ^½ learned on a batch with B = 0, above the exact"
+            " optimum: both are multiples of I, with steps 0.422, 0.689 and 1.714"
+            " in the order in which the run found them, which does not matter to"
+            " the loss."
+        ),
+        hypotheses="As in Figure 1; its first run.",
+    ),
+    Entry(
+        id="ahn2023/theorem-5",
+        kind="claim",
+        locator="Theorem 5, (14)",
+        statement=(
+            "With P = diag(Bᵢ, 1), among Aᵢ = aᵢΣ⁻¹, Bᵢ = bᵢI the gradient of the"
+            " loss in all entries of all Aᵢ and Bᵢ gets arbitrarily small. It"
+            " vanishes at the best point of that set."
+        ),
+        hypotheses="x ~ N(0, Σ), w ~ N(0, Σ⁻¹), Σ ≻ 0, layers of the form (13)",
+    ),
+    Entry(
+        id="ahn2023/section-6.1-loss",
+        kind="claim",
+        locator="Section 6.1 and Figure 3(c)",
+        statement=(
+            "With B free, training three layers with d = 5, n = 10 makes the loss"
+            " converge to 0."
+        ),
+        hypotheses="x ~ N(0, Σ), w ~ N(0, Σ⁻¹), layers of the form (13)",
+        erratum=(
+            "The best weights Aᵢ = aᵢΣ⁻¹, Bᵢ = bᵢI that 1,024 starts find have the"
+            " exact loss 0.03926 (0.00096 with n = 20): small beside the 5 of"
+            " predicting 0 and the 0.579 of B = 0, but not 0."
+        ),
+        correction=(
+            "The least loss found is 0.0392593209 for n = 10 and 0.0009613107 for n"
+            " = 20. No weights reach 0: the error on the query is a polynomial in"
+            " the sample covariance that is 1 at 0."
+        ),
+    ),
+    Entry(
+        id="ahn2023/section-6.1-magnitudes",
+        kind="claim",
+        locator="Section 6.1, second observation, and Figure 4",
+        statement=(
+            "With B free, the three learned matrices grow from layer to layer: ‖A₀‖"
+            " < ‖A₁‖ < ‖A₂‖."
+        ),
+        hypotheses=(
+            "d = 5, n = 10, at the best point of S; no law for all sizes (d = 3, n"
+            " = 10 has |a₀| > |a₁| at its best point)"
+        ),
+    ),
+    Entry(
+        id="ahn2023/footnote-3",
+        kind="claim",
+        locator="Section 6.1, footnote 3",
+        statement=(
+            "The loss does not depend on B of the last layer (B₂ of three layers);"
+            " it does depend on the others."
+        ),
+        hypotheses="weights of the form (13)",
+    ),
+    Entry(
+        id="ahn2023/figure-3",
+        kind="figure",
+        locator="Figure 3, Section 6.1",
+        statement=(
+            "Three layers with A and B free (d = 5, n = 10): B_i and Σ^½A_iΣ^½"
+            " approach multiples of I, and the loss on the batch falls towards 0."
+            " The exact loss of the nearest multiples of Σ⁻¹ and I rises to 10⁶"
+            " meanwhile, because rare prompts that the batch does not hold carry"
+            " it; the median prompt shows nothing of this. The best multiples have"
+            " loss 0.0393, not 0, and training multiples on the exact loss from the"
+            " same starts ends in local minima above it."
+        ),
+        hypotheses=(
+            "x ~ N(0, Σ), w ~ N(0, Σ⁻¹), no noise; at desk scale L-BFGS moves the"
+            " whitened weights."
+        ),
+    ),
+    Entry(
+        id="ahn2023/figure-4",
+        kind="figure",
+        locator="Figure 4, Section 6.1",
+        statement=(
+            "Heat maps of B_0, B_1 and Σ^½A_iΣ^½ learned on a batch, above the best"
+            " multiples of I: A_i grows from layer to layer in both, but the two"
+            " points differ, because the batch hides the rare prompts that carry"
+            " the loss."
+        ),
+        hypotheses="As in Figure 3; its first run.",
+    ),
+    Entry(
+        id="ahn2023/figure-optimal-steps",
+        kind="figure",
+        locator="beyond the paper; the sets S of Theorems 4 and 5",
+        statement=(
+            "The best networks of one to eight layers with B = 0, and of one to"
+            " four with B, exactly (d = 5, n = 20): their weights, the residual"
+            " that they leave on every eigenvalue of the whitened sample covariance"
+            " over its mean spectrum, and the loss by depth. Free steps beat the"
+            " best constant step by a factor of 12 at eight layers; Chebyshev steps"
+            " for the Marchenko–Pastur interval get worse after three, because"
+            " eigenvalues leave the interval; B takes another factor of 4,900 off"
+            " the loss at four layers, where the sizes of the A_i no longer"
+            " increase. Least squares has no error."
+        ),
+        hypotheses="x ~ N(0, Σ), w ~ N(0, Σ⁻¹), no noise, n ≥ d.",
+    ),
+    Entry(
+        id="ahn2023/equation-15",
+        kind="claim",
+        locator="Appendix A.1, (15)",
+        statement=(
+            "f(P, Q) = E[(bᵀCA + w⋆ᵀ)x⁽ⁿ⁺¹⁾]² with bᵀ the last row of P, A the"
+            " first d columns of Q and C = (1/n) Σ z⁽ⁱ⁾z⁽ⁱ⁾ᵀ over the n examples."
+        ),
+        hypotheses="one layer with the mask M; any P, Q",
+    ),
+    Entry(
+        id="ahn2023/lemma-6",
+        kind="claim",
+        locator="Appendix A.2, Lemma 6, (16)–(19)",
+        statement=(
+            "For Σ = I, f_j(X) = E(⟨C, X⟩ + w⋆[j])² is least at X_j = −[(n−1)/n +"
+            " (d+2)/n]⁻¹ E_{d+1,j}, called its unique minimum after the proof; ⟨C,"
+            " E_{d+1,j}⟩ is printed as Σ_i ⟨w⋆, x⁽ⁱ⁾⟩x⁽ⁱ⁾[j]."
+        ),
+        hypotheses="x ~ N(0, I), w⋆ ~ N(0, I)",
+        erratum=(
+            "The display of ⟨C, E_{d+1,j}⟩ lacks 1/n; with it (19) would be n times"
+            " too large. C is symmetric, so f_j is the same at X and Xᵀ and flat"
+            " along the d(d+1)/2 antisymmetric matrices: X_j is not unique. The"
+            " last block of C is Σ (y⁽ⁱ⁾)²/n, and E[w⋆[j](y⁽ⁱ⁾)²] = 0 is what the"
+            " proof needs."
+        ),
+        correction=(
+            "⟨C, E_{d+1,j}⟩ = (1/n) Σ_i ⟨w⋆, x⁽ⁱ⁾⟩x⁽ⁱ⁾[j]; (17) and (19) hold; the"
+            " minimisers are X_j plus any antisymmetric matrix."
+        ),
+    ),
+    Entry(
+        id="ahn2023/lemma-7",
+        kind="claim",
+        locator="Appendix A.3, Lemma 7, (20), (21)",
+        statement=(
+            "For Σ = diag(λ), E[w⋆[j]C] = λ_j(E_{d+1,j} + E_{j,d+1}), E[⟨C,"
+            " E_{d+1,j}⟩C] = ((n+1)/n λ_j² + λ_j/n Σλ)(E_{d+1,j} + E_{j,d+1}), and"
+            " f_j has a global minimum at X_j = −[(n+1)/n λ_j + Σλ/n]⁻¹ E_{d+1,j}."
+        ),
+        hypotheses="x ~ N(0, diag(λ)), w⋆ ~ N(0, I)",
+    ),
+    Entry(
+        id="ahn2023/appendix-b.1-loss",
+        kind="claim",
+        locator="Appendix B.1, first display",
+        statement=(
+            "f(A₀, A₁) = E Tr[Π(I + X₀ᵀAᵢX₀M) X₀ᵀX₀ Π(I + M X₀ᵀAᵢX₀)], the weights"
+            " w averaged out."
+        ),
+        hypotheses="isotropic inputs and weights, two layers of the form (9)",
+        erratum=(
+            "As printed in our copy the projector I − M on both sides is missing,"
+            " so that errors on the n examples are added to the error on the query:"
+            " for d = 2, n = 8, A₀ = diag(−0.9, −0.2), A₁ = diag(−0.3, −1.2) the"
+            " trace is about eight times the loss. The indices of the products"
+            " disagree between the two lines, and X₀Uᵀ stands for UX₀."
+        ),
+        correction=(
+            "f(A₀, A₁) = E Tr[(I − M) Π(I + X₀ᵀAᵢX₀M) X₀ᵀX₀ Π(I + M X₀ᵀAᵢX₀) (I −"
+            " M)], the inner factors being those of A₀ (1/n absorbed into Aᵢ); it"
+            " holds prompt by prompt."
+        ),
+    ),
+    Entry(
+        id="ahn2023/equation-22",
+        kind="claim",
+        locator="Appendix B.2, (22)–(25), (29), (30)",
+        statement=(
+            "Labels after the layers are Y₀ Π(I + M X₀ᵀA_ℓX₀); G(X) = X Π(I − M"
+            " XᵀAᵢX) obeys G(U_ΣX) = U_ΣG(X) on S, and its derivative along R_j"
+            " turns into that along U_ΣᵀR_jU_Σ. Hence R̃ᵢ = rᵢI, rᵢ ="
+            " Tr(Σ^½RᵢΣ^½)/d, changes the loss no slower than R does, (25)."
+        ),
+        hypotheses=(
+            "Aᵢ = aᵢΣ⁻¹, x ~ N(0, Σ), w ~ N(0, Σ⁻¹), U_Σ = Σ^½UΣ^{−½}, U orthogonal"
+        ),
+        erratum=(
+            "As printed in our copy G has I − M… where (22) and (29) need I + M…:"
+            " with it the labels of a random prompt come out wrong. And r_iI is not"
+            " in S unless Σ is a multiple of I: for random R the slope along it"
+            " differs from the slope along R. Under (28) wᵀw stands for wwᵀ."
+        ),
+        correction=(
+            "G(X) = X Π(I + M XᵀAᵢX), and R̃ᵢ = rᵢΣ⁻¹, along which the slope of f"
+            " equals the slope along R."
+        ),
+    ),
+    Entry(
+        id="ahn2023/equation-26",
+        kind="claim",
+        locator="Appendix B.2, (26)",
+        statement=(
+            "Along dAᵢ/dt = −Tr(Σ^½∇_{Aᵢ}f Σ^½) Σ⁻¹, which stays in S, the loss"
+            " falls at least at the rate Σ‖∇_{Aᵢ}f‖². The rate is exactly d times"
+            " that, because ∇_{Aᵢ}f is a multiple of Σ on S."
+        ),
+        hypotheses="Aᵢ = aᵢΣ⁻¹, x ~ N(0, Σ), w ~ N(0, Σ⁻¹)",
+    ),
+    Entry(
+        id="ahn2023/equation-31",
+        kind="claim",
+        locator="Appendix B.3, (31), (36), (37), (39)–(52)",
+        statement=(
+            "With B too, rotating inputs by U_Σ rotates X_i and G(X) = X Π(I − M"
+            " X_iᵀA_iX_i) on S; derivatives along R_j and S_j turn into those along"
+            " U_ΣᵀR_jU_Σ and U_Σ⁻¹S_jU_Σ. Hence R̃_j = r_jΣ⁻¹ and S̃_j = s_jΣ⁻¹,"
+            " s_j = Tr(Σ^{−½}S_jΣ^½)/d, change the loss no slower than R_j and S_j"
+            " do."
+        ),
+        hypotheses="Aᵢ = aᵢΣ⁻¹, Bᵢ = bᵢI, x ~ N(0, Σ), w ~ N(0, Σ⁻¹)",
+        erratum=(
+            "As printed in our copy G has I − M… for I + M…, and S̃_j = s_jΣ⁻¹, as"
+            " in the flow dBᵢ/dt = −sᵢΣ⁻¹, leaves S unless Σ is a multiple of I:"
+            " for d = 2 and a random S_j the slope along it is not the slope along"
+            " S_j. (42) has a trailing X_j inside the direction and lacks one"
+            " outside."
+        ),
+        correction=(
+            "G(X) = X Π(I + M X_iᵀA_iX_i), S̃_j = s_jI and dBᵢ/dt = −sᵢI; slopes"
+            " along r_jΣ⁻¹ and s_jI equal those along R_j and S_j."
+        ),
+    ),
+    Entry(
+        id="ahn2023/lemma-8",
+        kind="claim",
+        locator="Lemma 8",
+        statement=(
+            "If all Aᵢ are multiples of Σ⁻¹, two layers may change places without"
+            " changing the loss. Matrices that are not multiples of one another may"
+            " not."
+        ),
+        hypotheses="the setting of Theorem 4, A in S",
+    ),
+    Entry(
+        id="ahn2023/lemma-9",
+        kind="claim",
+        locator="Appendix C.1, Lemmas 9 and 10, (53)–(55)",
+        statement=(
+            "With the true label in the query's place the loss is E"
+            " Tr((I−M)Ȳ_kᵀȲ_k(I−M)): that label is added to the query's entry of"
+            " Y_k and moves no other entry of Z_k."
+        ),
+        hypotheses="weights of the form (13); any laws of x and w⋆",
+    ),
+)

@@ -1,0 +1,106 @@
+"""Figure 2: weights learned with B = 0 are multiples of Σ⁻¹."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure as Picture
+
+from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.papers.ahn2023._drawing import heat_map, sheet, training_words
+from iclab.papers.ahn2023._experiments import (
+    DIMENSION,
+    distance,
+    mean_diagonal,
+    plain_settings,
+    train_on_batch,
+)
+from iclab.theory import optimal_steps
+
+_RUN = "run 1"
+
+
+def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+    """The first run of Figure 1."""
+    return {_RUN: plain_settings(scale)[1][_RUN]}
+
+
+def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    """Learned whitened weights, and the exact optimum in the same order of layers."""
+    steps, _ = optimal_steps(DIMENSION, settings["samples"], settings["layers"])
+    table = train_on_batch(settings, key)
+    # The loss of multiples of Σ⁻¹ does not depend on their order: take the learned one.
+    order = np.argsort(np.argsort(-mean_diagonal(table["whitened"])))
+    return {
+        "whitened": table["whitened"],
+        "optimum": -np.asarray(steps)[order],
+        "samples": settings["samples"],
+        "draws": table["draws"],
+        "tokens": table["tokens"],
+        "whitened_training": table["whitened_training"],
+    }
+
+
+def draw(tables: Tables) -> Picture:
+    """Two rows of heat maps: learned, and exact."""
+    table = tables[_RUN]
+    learned, optimum = table["whitened"], table["optimum"]
+    layers = len(learned)
+    picture = sheet(
+        6.9,
+        r"Learned weights $\Sigma^{1/2}A_i\Sigma^{1/2}$ are close to multiples of I",
+        f"{layers} layers, B = 0, d = {DIMENSION}, n = {int(table['samples'])}; first "
+        f"run of Figure 1. {training_words(table)}.\n"
+        "Below: the exact optimum among multiples of "
+        r"$\Sigma^{-1}$, layers in the learned order, which does not change its loss.",
+    )
+    limit = 1.05 * float(np.abs(learned).max())
+    axes = picture.subplots(2, layers, squeeze=False)
+    for i in range(layers):
+        title = f"layer {i}: learned, Dist to I = {float(distance(learned[i])):.3f}"
+        heat_map(axes[0, i], learned[i], limit, title)
+        number = f"{float(optimum[i]):.4f}".replace("-", "−")
+        exact = float(optimum[i]) * np.eye(DIMENSION)
+        heat_map(axes[1, i], exact, limit, f"layer {i}: exact, {number} · I")
+    image = axes[0, 0].get_images()[0]
+    bar = picture.colorbar(image, ax=axes, shrink=0.7, label="entry")
+    bar.outline.set_visible(False)
+    return picture
+
+
+def expect(tables: Tables) -> list[Evidence]:
+    """Learned weights match the stationary point of Theorem 4."""
+    learned, optimum = tables[_RUN]["whitened"], tables[_RUN]["optimum"]
+    multiples = mean_diagonal(learned)
+    off = learned - multiples[:, None, None] * np.eye(DIMENSION)
+    return [
+        Evidence(
+            "Every Σ^½A_iΣ^½ is close to a multiple of I: largest distance",
+            float(np.max(distance(learned))),
+            "<=",
+            0.25,
+        ),
+        Evidence(
+            "No entry leaves that multiple by much: largest deviation, in units of the "
+            "multiple",
+            float(np.max(np.abs(off) / np.abs(multiples)[:, None, None])),
+            "<=",
+            0.25,
+        ),
+        Evidence(
+            "The multiples are the exact optimal steps: largest relative difference",
+            float(np.max(np.abs(multiples / optimum - 1))),
+            "<=",
+            0.1,
+        ),
+    ]
+
+
+FIGURE = Figure(
+    "ahn2023/figure-2",
+    "Weights learned with B = 0, beside the exact optimum",
+    jobs,
+    compute,
+    draw,
+    expect,
+)

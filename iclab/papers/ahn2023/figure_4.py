@@ -1,0 +1,131 @@
+"""Figure 4: weights learned with B free, of increasing size."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+from matplotlib.figure import Figure as Picture, SubFigure
+
+from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.papers.ahn2023._drawing import heat_map, parts, sheet, training_words
+from iclab.papers.ahn2023._experiments import (
+    DIMENSION,
+    distance,
+    free_settings,
+    mean_diagonal,
+    train_on_batch,
+)
+from iclab.theory import optimal_gd_plus_plus
+
+_RUN = "run 1"
+
+
+def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+    """One run with the settings of Figure 3."""
+    return {_RUN: free_settings(scale)[1][_RUN]}
+
+
+def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    """Learned B_i and whitened A_i, and the best multiples."""
+    a, b, _ = optimal_gd_plus_plus(DIMENSION, settings["samples"], settings["layers"])
+    training_key, _ = jax.random.split(key)
+    table = train_on_batch(settings, training_key)
+    columns = ("B", "whitened", "draws", "tokens", "whitened_training")
+    return {name: table[name] for name in columns} | {
+        "optimal_a": np.asarray(a),
+        "optimal_b": np.asarray(b)[:-1],  # the last B has no effect
+        "samples": settings["samples"],
+    }
+
+
+def draw(tables: Tables) -> Picture:
+    """Two rows of heat maps, learned and exact: B_i, then whitened A_i."""
+    table = tables[_RUN]
+    layers = len(table["whitened"])
+    picture = sheet(
+        5.6,
+        r"With B free, $A_i$ grows from layer to layer, and $B_i$ contracts the inputs",
+        f"{layers} layers, d = {DIMENSION}, n = {int(table['samples'])}; first run of "
+        f"Figure 3. {training_words(table)}.\n"
+        "Below: the best multiples, which are elsewhere, because a batch hides the "
+        "rare prompts that carry the loss.",
+    )
+    left, right = parts(picture, 1, 2, width_ratios=(layers - 1, layers))
+    _rows(left, table["B"], table["optimal_b"], "B")
+    _rows(right, table["whitened"], table["optimal_a"], "A")
+    return picture
+
+
+def expect(tables: Tables) -> list[Evidence]:
+    """Magnitudes grow with the layer, learned and at the exact optimum."""
+    table = tables[_RUN]
+    sizes = np.abs(mean_diagonal(table["whitened"]))
+    optimal = np.abs(table["optimal_a"])
+    return [
+        Evidence(
+            "Learned A_i grow from layer to layer: smallest ratio of neighbours",
+            float(np.min(sizes[1:] / sizes[:-1])),
+            ">=",
+            1.0,
+        ),
+        Evidence(
+            "So do the best multiples of Σ⁻¹: smallest ratio of neighbours",
+            float(np.min(optimal[1:] / optimal[:-1])),
+            ">=",
+            1.0,
+        ),
+        Evidence(
+            "B_i is close to a multiple of I: largest distance",
+            float(np.max(distance(table["B"]))),
+            "<=",
+            0.5,
+        ),
+        Evidence(
+            "Σ^½A_iΣ^½ is close to a multiple of I: largest distance",
+            float(np.max(distance(table["whitened"]))),
+            "<=",
+            0.3,
+        ),
+        Evidence(
+            "A_i and B_i have opposite signs, which contracts the inputs: largest "
+            "product of their multiples",
+            float(
+                np.max(
+                    mean_diagonal(table["whitened"])[:-1] * mean_diagonal(table["B"])
+                )
+            ),
+            "<=",
+            0.0,
+        ),
+    ]
+
+
+def _rows(
+    page: SubFigure, learned: np.ndarray, optimal: np.ndarray, letter: str
+) -> None:
+    """Learned matrices above the exact multiples of I, on one colour scale."""
+    limit = 1.05 * max(float(np.abs(learned).max()), float(np.abs(optimal).max()))
+    axes = page.subplots(2, len(learned), squeeze=False)
+    for i, matrix in enumerate(learned):
+        name = f"$B_{i}$"
+        if letter == "A":
+            name = rf"$\Sigma^{{1/2}}A_{i}\Sigma^{{1/2}}$"
+        heat_map(axes[0, i], matrix, limit, f"{name} learned")
+        number = f"{float(optimal[i]):.3f}".replace("-", "−")
+        exact = float(optimal[i]) * np.eye(DIMENSION)
+        heat_map(axes[1, i], exact, limit, f"best: {number} · I")
+    image = axes[0, 0].get_images()[0]
+    bar = page.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=30)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(labelsize=8)
+
+
+FIGURE = Figure(
+    "ahn2023/figure-4",
+    "Weights learned with B free, beside the exact optimum",
+    jobs,
+    compute,
+    draw,
+    expect,
+)

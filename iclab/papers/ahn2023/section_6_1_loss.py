@@ -1,0 +1,102 @@
+"""Section 6.1: with B free the loss of three layers gets small, but not 0."""
+
+import functools
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.polynomial import Polynomial
+
+from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.papers.ahn2023._equivariance import forward
+from iclab.papers.ahn2023._two_inputs import LAYERS, derivatives
+from iclab.theory import optimal_gd_plus_plus, optimal_steps, wishart_moments_zonal
+
+# How far beside the weights found, relative to them, a lower loss is looked for.
+_ASIDE = 0.01
+
+
+@dataclass(frozen=True)
+class Case:
+    """Inputs and examples; `rational` arithmetic, or the model on every prompt."""
+
+    dimension: int
+    samples: int
+    rational: bool
+
+
+def cases(scale) -> dict[str, Case]:
+    """The experiment's sizes, those of Section 5.3, and two inputs."""
+    return {
+        "d=5, n=10": Case(5, 10, True),
+        "d=5, n=20": Case(5, 20, True),
+        "d=2, n=10, forward passes": Case(2, 10, False),
+    }
+
+
+def predict(case: Case):
+    """The least loss on S that a search over 1,024 starts finds."""
+    return optimal_gd_plus_plus(case.dimension, case.samples, LAYERS)[2]
+
+
+def printed(case: Case):
+    """Training reaches 0."""
+    return 0.0
+
+
+def measure(case: Case, key, scale) -> Measured:
+    """The loss of the network at the weights found, or beside them if less there."""
+    d, n = case.dimension, case.samples
+    if case.rational:
+        # Exact but for the last digits of a and b, and stationary in them.
+        return rounded(_least_nearby(d, n), 10, _least_nearby(d, n))
+    a, b, _ = optimal_gd_plus_plus(d, n, LAYERS)
+    A, B = (np.asarray(one)[:, None, None] * np.eye(d) for one in (a, b))
+    found = derivatives(A, B, np.eye(d), n)
+    reason = "float64 round-off over all nodes of an exact rule"
+    return Measured(found.loss, found.loss_error, reason)
+
+
+def decoy(case: Case):
+    """The least loss with B = 0."""
+    return optimal_steps(case.dimension, case.samples, LAYERS)[1]
+
+
+@functools.cache
+def _least_nearby(d: int, n: int) -> float:
+    """E tr c(S)² from exact moments: the least with at most one weight moved."""
+    a, b, _ = optimal_gd_plus_plus(d, n, LAYERS)
+    found = np.concatenate([a, b])
+    moved = found * (1 + _ASIDE * np.eye(len(found)))
+    back = found * (1 - _ASIDE * np.eye(len(found)))
+    moments = wishart_moments_zonal(d, n, 3**LAYERS - 1)
+    losses = []
+    for weights in [found, *moved, *back]:
+        residual = _residual(*np.split(weights, 2))
+        square = (residual * residual).coef[::2]
+        losses.append(d * sum(q * m for q, m in zip(square, moments, strict=True)))
+    return float(min(losses))
+
+
+def _residual(a: np.ndarray, b: np.ndarray) -> Polynomial:
+    """The query's label after the layers, for one example x = y and a query of 1.
+
+    A polynomial in x, even, in rational arithmetic: on S every eigenvalue x² of the
+    whitened sample covariance meets this network.
+    """
+    A, B = np.empty((2, LAYERS, 1, 1), object)
+    A[:, 0, 0], B[:, 0, 0] = [*map(Fraction, a)], [*map(Fraction, b)]
+    Z = np.empty((2, 2), object)
+    Z[0, 0] = Z[1, 0] = Polynomial([Fraction(0), Fraction(1)])
+    Z[0, 1] = Z[1, 1] = Polynomial([Fraction(1)])
+    return forward(A, B, Z)[-1, -1]
+
+
+CLAIM = Claim(
+    "ahn2023/section-6.1-loss",
+    cases=cases,
+    predict=predict,
+    measure=measure,
+    decoy=decoy,
+    printed=Printed(predict=printed),
+)

@@ -1,0 +1,103 @@
+"""Theorem 4: among multiples of Σ⁻¹ there is a point where the gradient in all of the
+matrices A_i vanishes, and training from random matrices ends there.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from iclab.evidence import Claim, Measured
+from iclab.papers.ahn2023._multi_layer import (
+    LAYERS,
+    Setting,
+    loss_and_gradient,
+    round_off,
+    settings,
+    trained,
+)
+from iclab.theory import marchenko_pastur_optimal_steps, optimal_steps
+
+STARTS = {"smoke": 1, "desk": 2, "paper": 5}
+
+
+@dataclass(frozen=True)
+class Stationary:
+    """The best multiples of Σ⁻¹ in this many layers; the gradient of each layer."""
+
+    setting: Setting
+    layers: int
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Three layers of arbitrary matrices, trained from this many random starts."""
+
+    setting: Setting
+    starts: int
+
+
+def cases(scale) -> dict[str, Stationary | Trained]:
+    """Gradients for one to three layers, and the end of training with three."""
+    found: dict[str, Stationary | Trained] = {}
+    for name, setting in settings(scale).items():
+        for k in range(1, LAYERS + 1):
+            found[f"{name}, k={k}, gradient"] = Stationary(setting, k)
+    name, setting = next(iter(settings(scale).items()))
+    found[f"{name}, k={LAYERS}, trained"] = Trained(setting, STARTS[scale])
+    return found
+
+
+def predict(case: Stationary | Trained):
+    """No gradient; after training the closed form, and no part that is not scalar."""
+    if isinstance(case, Stationary):
+        return np.zeros(case.layers)
+    steps, loss = optimal_steps(case.setting.dimension, case.setting.samples, LAYERS)
+    return np.array([loss, *steps, 0.0])
+
+
+def measure(case: Stationary | Trained, key, scale) -> Measured:
+    """Derivatives of the exact loss in every entry, or descents on it."""
+    setting = case.setting
+    d, n = setting.dimension, setting.samples
+    if isinstance(case, Stationary):
+        steps, _ = optimal_steps(d, n, case.layers)
+        A = setting.multiples(-np.asarray(steps))
+        _, rounding = round_off(A, setting)
+        reason = f"float64 round-off of {d * d} entries whose terms cancel"
+        return Measured(_norms(setting, A, case.layers), d * rounding, reason)
+    found = trained(setting, LAYERS, case.starts)
+    layers = setting.whitened(found.A)
+    steps = -np.trace(layers, axis1=1, axis2=2) / d
+    rest = layers + steps[:, None, None] * np.eye(d)
+    value = np.array([found.loss, *np.sort(steps), np.linalg.norm(rest)])
+    of_loss, of_slope = round_off(found.A, setting)
+    # The gradient that rounding may hide moves the point where the descent rests.
+    resting = (found.slope + np.sqrt(LAYERS) * d * of_slope) / found.curvature
+    error = np.full(len(value), resting)
+    error[0] = of_loss + resting**2 * found.curvature
+    return Measured(value, error, "gradient left over the smallest curvature, rounding")
+
+
+def decoy(case: Stationary | Trained):
+    """The steps that are best in the limit of many inputs and examples, n/d fixed."""
+    setting, d = case.setting, case.setting.dimension
+    k = case.layers if isinstance(case, Stationary) else LAYERS
+    steps, loss = marchenko_pastur_optimal_steps(d / setting.samples, k)
+    if isinstance(case, Stationary):
+        return _norms(setting, setting.multiples(-np.asarray(steps)), k)
+    return np.array([d * loss, *steps, 0.0])
+
+
+def _norms(setting: Setting, A: np.ndarray, layers: int) -> np.ndarray:
+    """‖∇f‖_F of every layer."""
+    _, gradient = loss_and_gradient(A, setting)
+    return np.linalg.norm(gradient[:layers], axis=(1, 2))
+
+
+CLAIM = Claim(
+    "ahn2023/theorem-4",
+    cases=cases,
+    predict=predict,
+    measure=measure,
+    decoy=decoy,
+)
