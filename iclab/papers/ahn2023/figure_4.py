@@ -48,8 +48,8 @@ def draw(tables: Tables) -> Picture:
         r"With B free, $A_i$ grows from layer to layer, and $B_i$ contracts the inputs",
         f"{layers} layers, d = {DIMENSION}, n = {int(table['samples'])}; first run of "
         f"Figure 3. {training_words(table)}.\n"
-        "Below: the best multiples, which are elsewhere, because a batch hides the "
-        "rare prompts that carry the loss.",
+        "Below: the multiples of least exact loss, found by a global search; training "
+        "need not end there.",
     )
     left, right = parts(picture, 1, 2, width_ratios=(layers - 1, layers))
     _rows(left, table["B"], table["optimal_b"], "B")
