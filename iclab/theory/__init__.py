@@ -9,6 +9,7 @@ from iclab.theory._linear_transformer_loss import (
     linear_transformer_loss as linear_transformer_loss,
     sampled_transformer_loss as sampled_transformer_loss,
     scalar_transformer_loss as scalar_transformer_loss,
+    transformer_loss_given as transformer_loss_given,
 )
 from iclab.theory._lsa_constants import (
     convergence_constant as convergence_constant,

@@ -139,7 +139,11 @@ def sampled_transformer_loss(
     draws = positive_integer(draws, owner, "draws")
     require(draws >= 2, owner, "draws", "at least 2 for a standard error", draws)
     S = wishart_samples(key, Sigma, n, (draws,))
-    losses = jax.vmap(lambda S: _loss_given(S, A, B, Sigma, Omega))(S)
+    losses = jax.vmap(
+        lambda one: transformer_loss_given(
+            one, A, B, covariance=Sigma, weight_covariance=Omega
+        )
+    )(S)
     return jnp.mean(losses), jnp.std(losses, ddof=1) / jnp.sqrt(draws)
 
 
@@ -233,13 +237,25 @@ def scalar_residual(
     return c
 
 
-def _loss_given(
-    S: Float[Array, "d d"],
+def transformer_loss_given(
+    sample_covariance: Float[Array, "d d"],
     A: Float[Array, "k d d"],
     B: Float[Array, "k d d"] | None,
-    Sigma: Float[Array, "d d"],
-    Omega: Float[Array, "d d"],
+    *,
+    covariance: Float[Array, "d d"],
+    weight_covariance: Float[Array, "d d"],
 ) -> Float[Array, ""]:
+    r"""Loss on prompts with a given sample covariance, tr(ΩGΣGᵀ).
+
+    G, A, B, Σ, Ω as in `sampled_transformer_loss`, S = `sample_covariance`: the mean
+    over S is the in-context loss. Values are not checked, so that it can be mapped over
+    millions of draws.
+
+    Source: ahn2023, (5) with the parameters (13), w and the query integrated out.
+    Assumes: noiseless labels, E w wᵀ = Ω, E x_q x_qᵀ = Σ.
+    Differs from the paper: A_i need not be symmetric; k counts layers.
+    """
+    S, Sigma, Omega = sample_covariance, covariance, weight_covariance
     G = F = jnp.eye(S.shape[0], dtype=S.dtype)
     for i in range(A.shape[0]):
         step = S @ F.T @ A[i] @ F

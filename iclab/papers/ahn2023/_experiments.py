@@ -20,6 +20,7 @@ from iclab.tasks import LinearRegression
 from iclab.theory import (
     linear_transformer_loss,
     scalar_transformer_loss,
+    transformer_loss_given,
     wishart_samples,
 )
 from iclab.training import MinimiseResult, minimise
@@ -241,15 +242,16 @@ def _whitened(weights: Weights, root: Any, inverse_root: Any) -> Weights:
 
 
 def losses_given(weights: Weights, S: Float[Array, "b d d"]) -> Float[Array, " b"]:
-    """‖G(S)‖_F² with Σ = I: `sampled_transformer_loss` of draws that are given."""
+    """Losses of whitened weights on prompts with these whitened sample covariances."""
     A, *B = weights
-    G = F = jnp.eye(DIMENSION)[None]
-    for i in range(A.shape[0]):
-        step = S @ F.mT @ A[i] @ F
-        G = G + G @ step
-        if B and i < A.shape[0] - 1:
-            F = F + B[0][i] @ F @ step
-    return jnp.sum(G**2, axis=(1, 2))
+    # The last B changes nothing; where it is not trained it is zero.
+    padded = jnp.concatenate([B[0], jnp.zeros_like(A[:1])])[: len(A)] if B else None
+    identity = jnp.eye(DIMENSION)
+    return jax.vmap(
+        lambda one: transformer_loss_given(
+            one, A, padded, covariance=identity, weight_covariance=identity
+        )
+    )(S)
 
 
 _losses_given = jax.jit(losses_given)
