@@ -42,7 +42,7 @@ def plain_settings(scale: Scale) -> tuple[dict[str, Any], dict[str, dict[str, An
     """
     runs, layers, steps, draws = {
         "smoke": (2, 2, 60, 2_000),
-        "desk": (5, 3, 100, 20_000),
+        "desk": (5, 3, 100, 10_000),
         "paper": (5, 3, 200, 20_000),
     }[scale]
     common = {"layers": layers, "samples": 20, "steps": steps, "initial_std": 1e-4}
@@ -64,7 +64,7 @@ def free_settings(scale: Scale) -> tuple[dict[str, Any], dict[str, dict[str, Any
     """
     runs, layers, steps, draws, fresh = {
         "smoke": (2, 2, 60, 500, 20_000),
-        "desk": (5, 3, 250, 5_000, 100_000),
+        "desk": (5, 3, 220, 4_000, 100_000),
         "paper": (5, 3, 1_000, 20_000, 1_000_000),
     }[scale]
     common = {"layers": layers, "samples": 10, "steps": steps, "initial_std": 0.1}

@@ -48,7 +48,7 @@ Case = Setting | Simulation | Coefficients
 def cases(scale) -> dict[str, Case]:
     """All trajectories, the model on simulated prompts, and the coefficients."""
     found: dict[str, Case] = dict(settings(scale))
-    for N in (2,) if scale == "smoke" else (2, 10):
+    for N in () if scale == "smoke" else (2, 10):
         name = f"d=5, mixed laws, N={N}"
         U11 = np.random.default_rng([5, N]).standard_normal((5, 5)) / 2
         task = settings(scale)[name].task
