@@ -83,6 +83,13 @@ class Prompt(eqx.Module):
         """Empirical correlation (1/n) Σ yᵢ xᵢ of labels and inputs."""
         return self.labels @ self.examples / self.count
 
+    def moments(
+        self,
+    ) -> tuple[Float[Array, "d d"], Float[Array, " d"], Float[Array, ""]]:
+        """(1/n) Σ xᵢ xᵢᵀ, (1/n) Σ yᵢ xᵢ, (1/n) Σ yᵢ²: what linear attention sees."""
+        power = jnp.sum(self.labels**2) / self.count
+        return self.gram(), self.correlation(), power
+
 
 def _floating(value: object) -> Array:
     """`value` as an array of floating-point numbers; integers become floats."""

@@ -117,13 +117,7 @@ class LinearSelfAttention(AbstractPredictor):
 
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         """Predict in Gram space, (3.6): O(Nd²) once for the moments, no N×N matrix."""
-        return self.from_moments(
-            prompt.gram(),
-            prompt.correlation(),
-            jnp.sum(prompt.labels**2) / prompt.count,
-            prompt.query,
-            prompt.count,
-        )
+        return self.from_moments(*prompt.moments(), prompt.query, prompt.count)
 
     def from_moments(
         self,

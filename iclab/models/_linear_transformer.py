@@ -104,13 +104,7 @@ class LinearTransformer(AbstractPredictor):
 
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         """Predict in Gram space: O(nd²) once, then O(d³) a layer."""
-        return self.from_moments(
-            prompt.gram(),
-            prompt.correlation(),
-            jnp.sum(prompt.labels**2) / prompt.count,
-            prompt.query,
-            prompt.count,
-        )
+        return self.from_moments(*prompt.moments(), prompt.query, prompt.count)
 
     def from_moments(
         self,

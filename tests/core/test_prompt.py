@@ -45,6 +45,10 @@ def test_moments_are_averages(getkey):
     expected = (jnp.outer(x[0], x[0]) + jnp.outer(x[1], x[1])) / 2
     assert_close(prompt.gram(), expected)
     assert_close(prompt.correlation(), (x[0] * y[0] + x[1] * y[1]) / 2)
+    gram, correlation, power = prompt.moments()
+    assert_close(gram, prompt.gram())
+    assert_close(correlation, prompt.correlation())
+    assert_close(power, (y[0] ** 2 + y[1] ** 2) / 2)
 
 
 @pytest.mark.parametrize(
