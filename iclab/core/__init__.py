@@ -20,3 +20,8 @@ from iclab.core._symmetric import (
     square_root as square_root,
     symmetric_matrix as symmetric_matrix,
 )
+from iclab.core._tensor_file import (
+    DamagedFile as DamagedFile,
+    read_tensors as read_tensors,
+    write_tensors as write_tensors,
+)

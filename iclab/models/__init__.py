@@ -1,5 +1,6 @@
 """In-context learners with weights."""
 
+from iclab.models._gpt2 import GPT2 as GPT2, GPT2_SIZES as GPT2_SIZES
 from iclab.models._linear_self_attention import (
     LinearSelfAttention as LinearSelfAttention,
 )

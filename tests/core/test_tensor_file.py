@@ -1,0 +1,82 @@
+"""Files of arrays: whole, the same bytes for the same content, damage noticed."""
+
+import os
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from iclab.core import DamagedFile, read_tensors, write_tensors
+
+TENSORS = {
+    "a": np.arange(6.0).reshape(2, 3).T,
+    "count": np.array(7, np.int32),
+    "none": np.zeros((0, 2), np.float32),
+}
+DESCRIPTION = {"step": 3, "settings": {"batch": 2, "clip": None}}
+
+
+def test_what_is_written_is_read(tmp_path):
+    path = tmp_path / "x.safetensors"
+    write_tensors(path, TENSORS, DESCRIPTION)
+    tensors, description = read_tensors(path)
+    assert description == DESCRIPTION
+    assert tensors.keys() == TENSORS.keys()
+    for name, array in TENSORS.items():
+        assert tensors[name].dtype == array.dtype
+        assert tensors[name].shape == array.shape
+        assert np.array_equal(tensors[name], array)
+    again = tmp_path / "y.safetensors"
+    write_tensors(again, dict(reversed(TENSORS.items())), DESCRIPTION)
+    assert again.read_bytes() == path.read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["x.safetensors", "y.safetensors"]
+
+
+def test_every_kind_of_damage_is_noticed(tmp_path):
+    path = tmp_path / "x.safetensors"
+    write_tensors(path, TENSORS, DESCRIPTION)
+    whole = path.read_bytes()
+    for size in (0, 5, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:size])
+        with pytest.raises(DamagedFile, match="not a whole safetensors file"):
+            read_tensors(path)
+    for place in range(8, len(whole), 3):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        if _foreign(path):
+            continue
+        with pytest.raises(DamagedFile):
+            read_tensors(path)
+    path.write_bytes(whole[:-1] + b"?")
+    with pytest.raises(DamagedFile, match="was altered: its checksum does not match"):
+        read_tensors(path)
+
+
+def _foreign(path):
+    """Whether the flip hit the name that marks a file as ours."""
+    try:
+        return read_tensors(path)[1] is None
+    except DamagedFile:
+        return False
+
+
+def test_files_of_others_have_no_description(tmp_path):
+    path = tmp_path / "x.safetensors"
+    safetensors.numpy.save_file({"a": np.ones(2)}, path)
+    tensors, description = read_tensors(path)
+    assert description is None
+    assert np.array_equal(tensors["a"], np.ones(2))
+
+
+def test_nothing_is_left_behind_when_writing_fails(tmp_path, monkeypatch):
+    path = tmp_path / "x.safetensors"
+    write_tensors(path, TENSORS, DESCRIPTION)
+    whole = path.read_bytes()
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_tensors(path, {"a": np.zeros(3)}, {})
+    assert path.read_bytes() == whole
+    assert os.listdir(tmp_path) == ["x.safetensors"]

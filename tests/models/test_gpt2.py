@@ -1,0 +1,290 @@
+"""GPT-2 against a forward pass written anew in NumPy; files; refusals."""
+
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from iclab.core import DamagedFile, Prompt
+from iclab.models import GPT2, GPT2_SIZES
+from tests.assertions import assert_close
+from tests.refusals import refused
+
+D, ROOM = 3, 6
+
+
+def _model(key, dtype=jnp.float32, positional=True, layers=2):
+    return GPT2(
+        D,
+        ROOM,
+        layers=layers,
+        heads=2,
+        width=8,
+        positional=positional,
+        dtype=dtype,
+        key=key,
+    )
+
+
+def _shaken(model, key):
+    """Every weight moved, so that zeros and ones hide nothing."""
+    leaves, tree = jax.tree.flatten(model)
+    keys = jax.random.split(key, len(leaves))
+    moved = [
+        leaf + 0.3 * jax.random.normal(k, leaf.shape, leaf.dtype)
+        for leaf, k in zip(leaves, keys, strict=True)
+    ]
+    return jax.tree.unflatten(tree, moved)
+
+
+def _data(seed, n):
+    rng = np.random.default_rng(seed)
+    return jnp.asarray(rng.normal(size=(n, D))), jnp.asarray(rng.normal(size=n))
+
+
+def _reference(state, heads, X, y):
+    """GPT-2 in NumPy, from a state dict: token by token, head by head, in float64."""
+    state = {name.removeprefix("transformer."): a.astype(float) for name, a in state}
+
+    def norm(row, name):
+        centred = row - np.mean(row)
+        unit = centred / np.sqrt(np.mean(centred**2) + 1e-5)
+        return unit * state[f"{name}.weight"] + state[f"{name}.bias"]
+
+    def conv(row, name):
+        return row @ state[f"{name}.weight"] + state[f"{name}.bias"]
+
+    def gelu_new(v):
+        return v * (1 + np.tanh(np.sqrt(2 / np.pi) * (v + 0.044715 * v**3))) / 2
+
+    tokens = []
+    for x, label in zip(X, y, strict=True):
+        tokens += [x, np.array([label] + [0.0] * (D - 1))]
+    stream = [
+        state["read_in.weight"] @ token + state["read_in.bias"] for token in tokens
+    ]
+    if "wpe.weight" in state:
+        stream = [v + state["wpe.weight"][i] for i, v in enumerate(stream)]
+    layers = 1 + max(int(n.split(".")[1]) for n in state if n.startswith("h."))
+    w = len(stream[0])
+    e = w // heads
+    for i in range(layers):
+        qkv = [conv(norm(v, f"h.{i}.ln_1"), f"h.{i}.attn.c_attn") for v in stream]
+        after = []
+        for t, v in enumerate(stream):
+            parts = []
+            for h in range(heads):
+                q = qkv[t][h * e : (h + 1) * e]
+                keys = [r[w + h * e : w + (h + 1) * e] for r in qkv[: t + 1]]
+                values = [r[2 * w + h * e : 2 * w + (h + 1) * e] for r in qkv[: t + 1]]
+                score = np.exp([q @ k / np.sqrt(e) for k in keys])
+                parts.append(score @ values / score.sum())
+            v = v + conv(np.concatenate(parts), f"h.{i}.attn.c_proj")
+            inner = gelu_new(conv(norm(v, f"h.{i}.ln_2"), f"h.{i}.mlp.c_fc"))
+            after.append(v + conv(inner, f"h.{i}.mlp.c_proj"))
+        stream = after
+    out = [norm(v, "ln_f") for v in stream[::2]]
+    return [(state["read_out.weight"] @ v + state["read_out.bias"])[0] for v in out]
+
+
+@pytest.mark.parametrize("positional", [True, False])
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_forward_pass_is_gpt2(getkey, tmp_path, positional, dtype):
+    model = _shaken(_model(getkey(), dtype, positional), getkey())
+    model.save(tmp_path / "model.safetensors")
+    state = safetensors.numpy.load_file(tmp_path / "model.safetensors")
+    X, y = _data(0, 5)
+    expected = _reference(state.items(), 2, np.asarray(X), np.asarray(y))
+    tolerance = 1e-5 if dtype == jnp.float32 else 1e-12
+    found = jax.jit(lambda model: model.predictions(X, y))(model)
+    assert found.dtype == y.dtype
+    assert_close(found, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_one_pass_is_many_prompts(getkey):
+    model = _shaken(_model(getkey(), jnp.float64), getkey())
+    X, y = _data(1, ROOM + 1)
+    along = model.predictions(X, y)
+    for n in (1, 3, ROOM):
+        assert_close(model(Prompt(X[:n], y[:n], X[n])), along[n])
+    prompt = Prompt(X[:ROOM], y[:ROOM], X[ROOM])
+    lengths = jnp.array([4, 1, ROOM])
+    found = model.at_lengths(prompt, lengths)
+    expected = [model(Prompt(X[:n], y[:n], X[ROOM])) for n in (4, 1, ROOM)]
+    assert_close(found, expected)
+    # A prefix has no more examples than it has, however many are asked for.
+    assert_close(model.at_lengths(prompt.prefix(4), lengths)[2], expected[0])
+
+
+def test_labels_ahead_are_not_seen(getkey):
+    model = _shaken(_model(getkey(), jnp.float64), getkey())
+    X, y = _data(2, 4)
+    changed = y.at[2].set(7.0)
+    before, after = model.predictions(X, y), model.predictions(X, changed)
+    assert_close(after[:3], before[:3], rtol=0, atol=0)
+    assert after[3] != before[3]
+
+
+def test_gradient_of_the_written_out_derivatives(getkey):
+    from iclab.models._gpt2 import gelu, standardise
+
+    x = jax.random.normal(getkey(), (4, 6))
+    pairs = (
+        (gelu, lambda x: jax.nn.gelu(x, approximate=True)),
+        (standardise, lambda x: jax.nn.standardize(x, axis=-1, epsilon=1e-5)),
+    )
+    for ours, other in pairs:
+        assert_close(ours(x), other(x))
+        g = [jax.grad(lambda x, f=f: jnp.sum(jnp.sin(f(x))))(x) for f in (ours, other)]
+        assert_close(g[0], g[1])
+
+
+@pytest.mark.parametrize("size", ["tiny", "small"])
+def test_initialisation(getkey, size):
+    model = GPT2.of_size(size, 20, 40, key=getkey())
+    layers, heads, w = GPT2_SIZES[size]
+    assert (len(model.blocks), model.heads, len(model.read_in.bias)) == (
+        layers,
+        heads,
+        w,
+    )
+    # Deviations over all layers: 0.02, and 0.02/√(2·layers) where a block ends.
+    for name, deviation in (
+        ("attention", 0.02),
+        ("network_in", 0.02),
+        ("attention_out", 0.02 / np.sqrt(2 * layers)),
+        ("network_out", 0.02 / np.sqrt(2 * layers)),
+    ):
+        weights = np.stack([getattr(b, name).weight for b in model.blocks])
+        count = weights.size
+        assert abs(np.std(weights) / deviation - 1) < 5 / np.sqrt(2 * count)
+        assert all(np.all(getattr(b, name).bias == 0) for b in model.blocks)
+    assert np.all(model.final_norm.scale == 1)
+    assert np.max(np.abs(model.read_in.weight)) <= 1 / np.sqrt(20)
+    numbers = sum(leaf.size for leaf in jax.tree.leaves(model))
+    backbone = layers * (12 * w * w + 13 * w) + 2 * w
+    assert numbers == backbone + 81 * w + 21 * w + w + 1
+
+
+def test_labels_before_the_first_layer_are_padded(getkey):
+    # x = (y, 0, 0) and y are the same token, but for their positions.
+    model = _shaken(_model(getkey(), jnp.float64, positional=False), getkey())
+    context = model._context(jnp.array([[0.7, 0.0, 0.0]]), jnp.array([0.7]))
+    assert_close(context[0], context[1])
+
+
+def test_files_keep_every_bit(getkey, tmp_path):
+    for positional in (True, False):
+        model = _shaken(_model(getkey(), positional=positional), getkey())
+        model.save(tmp_path / "one.safetensors")
+        again = GPT2.load(tmp_path / "one.safetensors")
+        same = jax.tree.map(lambda a, b: bool(np.all(a == b)), model, again)
+        assert jax.tree.all(same)
+        assert again.max_examples == model.max_examples
+
+
+def test_huggingface_folder(getkey, tmp_path):
+    model = _shaken(_model(getkey()), getkey())
+    model.to_huggingface(tmp_path / "hf")
+    config = json.loads((tmp_path / "hf" / "config.json").read_text())
+    assert (config["n_layer"], config["n_head"], config["n_embd"]) == (2, 2, 8)
+    state = safetensors.numpy.load_file(tmp_path / "hf" / "model.safetensors")
+    assert state["transformer.h.0.attn.c_attn.weight"].shape == (8, 24)
+    assert state["transformer.h.1.mlp.c_fc.weight"].shape == (8, 32)
+    again = GPT2.from_huggingface(tmp_path / "hf")
+    assert jax.tree.all(jax.tree.map(lambda a, b: bool(np.all(a == b)), model, again))
+    # Without positions, zeros stand in for them: the same predictions.
+    blind = _shaken(_model(getkey(), positional=False), getkey())
+    blind.to_huggingface(tmp_path / "blind")
+    X, y = _data(3, 4)
+    found = GPT2.from_huggingface(tmp_path / "blind").predictions(X, y)
+    assert_close(found, blind.predictions(X, y), rtol=1e-6)
+
+
+def test_a_backbone_from_elsewhere(getkey, tmp_path):
+    """No prefix, no read-in, no header, masks and word embeddings inside."""
+    model = _shaken(_model(getkey()), getkey())
+    model.save(tmp_path / "m.safetensors")
+    state = safetensors.numpy.load_file(tmp_path / "m.safetensors")
+    plain = {
+        name.removeprefix("transformer."): array
+        for name, array in state.items()
+        if "read_" not in name
+    }
+    plain["h.0.attn.bias"] = np.tril(np.ones((1, 1, 13, 13), np.float32))
+    plain["h.0.attn.masked_bias"] = np.array(-1e4, np.float32)
+    plain["wte.weight"] = np.zeros((50, 8), np.float32)
+    plain["wpe.weight"] = np.concatenate([plain["wpe.weight"], np.zeros((1, 8), "f4")])
+    path = tmp_path / "backbone.safetensors"
+    safetensors.numpy.save_file(plain, path)
+    with refused(
+        f"GPT2.from_huggingface: {path} does not say how many heads there are;"
+        " give `heads`"
+    ):
+        GPT2.from_huggingface(path)
+    with refused(
+        "GPT2.from_huggingface: the file has no read-in and read-out; give"
+        " `dimension` and `key` for new ones"
+    ):
+        GPT2.from_huggingface(path, heads=2)
+    again = GPT2.from_huggingface(path, heads=2, dimension=D, key=getkey())
+    same = jax.tree.map(lambda a, b: bool(np.all(a == b)), model.blocks, again.blocks)
+    assert jax.tree.all(same)
+    assert again.max_examples == ROOM
+    del plain["h.1.ln_2.bias"]
+    safetensors.numpy.save_file(plain, path)
+    with refused(
+        "GPT2.from_huggingface: `path` must be a GPT-2 with `h.1.ln_2.bias`, got none"
+    ):
+        GPT2.from_huggingface(path, heads=2, dimension=D, key=getkey())
+
+
+def test_other_activations_are_refused(getkey, tmp_path):
+    _model(getkey()).to_huggingface(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["activation_function"] = "relu"
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with refused(
+        "GPT2.from_huggingface: `path` must be a GPT-2 with `activation_function` ="
+        " gelu_new, got relu"
+    ):
+        GPT2.from_huggingface(tmp_path)
+
+
+def test_damaged_weights_are_noticed(getkey, tmp_path):
+    path = tmp_path / "m.safetensors"
+    _model(getkey()).save(path)
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(DamagedFile, match="its checksum does not match"):
+        GPT2.load(path)
+
+
+def test_refusals(getkey):
+    with refused("GPT2: `width` must be divisible by `heads` = 3, got 8"):
+        GPT2(D, ROOM, layers=1, heads=3, width=8, key=getkey())
+    with refused(
+        "GPT2.of_size: `size` must be one of tiny, small, standard, got 'huge'"
+    ):
+        GPT2.of_size("huge", D, ROOM, key=getkey())
+    model = _model(getkey())
+    X, y = _data(0, ROOM + 2)
+    message = (
+        "GPT2: `prompt` must be of at most 6 examples, the room in the table of"
+        " positions, got 7 examples"
+    )
+    with refused(message):
+        model.predictions(X, y)
+    with refused(message):
+        model(Prompt(X[:-1], y[:-1], X[-1]))
+    with refused(
+        "GPT2: `inputs` must be of dimension 3, the model's own, got dimension 2"
+    ):
+        model.predictions(X[:3, :2], y[:3])
+    # No table, no limit.
+    blind = _model(getkey(), positional=False)
+    assert blind.predictions(X, y).shape == (ROOM + 2,)
