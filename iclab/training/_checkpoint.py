@@ -1,0 +1,104 @@
+"""Checkpoints: a run's whole state in one file, the last good ones kept."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import jax
+import numpy as np
+from jaxtyping import PyTree
+
+from iclab.core import DamagedFile, read_tensors, require, write_tensors
+from iclab.training._plan import differences
+
+StateT = TypeVar("StateT", bound=PyTree)
+
+_NAME = re.compile(r"step-(\d+)\.safetensors")
+
+
+class OtherConfiguration(ValueError):
+    """A checkpoint of a run with other settings than this one's."""
+
+
+class Checkpoints:
+    """The checkpoints of one run, in a folder; the last `keep` of them stay.
+
+    Two by default: if the last is damaged, the one before it serves.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], *, keep: int = 2):
+        self.folder = Path(folder)
+        self.keep = keep
+
+    def steps(self) -> list[int]:
+        """Steps of which there are checkpoints, newest first."""
+        if not self.folder.is_dir():
+            return []
+        found = map(_NAME.fullmatch, os.listdir(self.folder))
+        return sorted((int(match[1]) for match in found if match), reverse=True)
+
+    def path(self, step: int) -> Path:
+        """File of the checkpoint of a step."""
+        return self.folder / f"step-{step:09d}.safetensors"
+
+    def save(
+        self, step: int, state: PyTree[Any], configuration: Mapping[str, Any]
+    ) -> None:
+        """Write a checkpoint whole, then let go of the oldest."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        description = {"step": step, "configuration": dict(configuration)}
+        write_tensors(self.path(step), _named(state), description)
+        for old in [s for s in self.steps() if s <= step][self.keep :]:
+            self.path(old).unlink(missing_ok=True)
+
+    def load(
+        self,
+        like: StateT,
+        configuration: Mapping[str, Any],
+        *,
+        warn: Callable[[str], None],
+    ) -> tuple[int, StateT] | None:
+        """Newest whole checkpoint, as a tree like `like`; None if there is none.
+
+        Damaged files are named to `warn` and passed over; if all are, that is an error.
+        So is a checkpoint of another configuration.
+        """
+        steps = self.steps()
+        for step in steps:
+            path = self.path(step)
+            try:
+                tensors, description = read_tensors(path)
+                if description is None or "configuration" not in description:
+                    raise DamagedFile(f"{path} is not a checkpoint")
+            except DamagedFile as damage:
+                warn(f"{damage}; trying the one before")
+                continue
+            found = differences(description["configuration"], configuration)
+            if found:
+                text = "; ".join(found)
+                raise OtherConfiguration(f"{path} is of another run: {text}")
+            return step, _filled(like, tensors, path)
+        if steps:
+            raise DamagedFile(f"every checkpoint in {self.folder} is damaged")
+        return None
+
+
+def _named(state: PyTree[Any]) -> dict[str, np.ndarray]:
+    """Arrays of a tree by their path in it."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(state)
+    return {_name(path): np.asarray(leaf) for path, leaf in leaves}
+
+
+def _filled(like: StateT, tensors: Mapping[str, np.ndarray], path: Path) -> StateT:
+    leaves, tree = jax.tree_util.tree_flatten_with_path(like)
+    names = [_name(place) for place, _ in leaves]
+    same = set(names) == set(tensors)
+    odd = sorted(set(names) ^ set(tensors))
+    require(same, "Checkpoints", "state", f"the one in {path}", f"other arrays: {odd}")
+    return jax.tree.unflatten(tree, [tensors[name] for name in names])
+
+
+def _name(path: Any) -> str:
+    return jax.tree_util.keystr(path, simple=True, separator="/")

@@ -1,0 +1,103 @@
+"""Begin with few dimensions and short prompts, end with all of them."""
+
+import math
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int
+
+from iclab.core import positive_integer, require
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """From `start` to `end` in `stairs` stairs of `every` steps each, then `end`."""
+
+    start: int
+    end: int
+    stairs: int = 1
+    every: int = 1
+
+    def __post_init__(self):
+        for name in ("start", "end", "stairs", "every"):
+            positive_integer(getattr(self, name), "Ramp", name)
+        rule = f"at least `start` = {self.start}"
+        require(self.end >= self.start, "Ramp", "end", rule, self.end)
+
+    def __call__(self, step):
+        """Value at a step; traced steps are welcome."""
+        smallest = min if isinstance(step, int) else jnp.minimum
+        climbed = smallest(step // self.every, self.stairs)
+        return self.start + (self.end - self.start) * climbed // self.stairs
+
+    def leaves_at(self, value: int) -> float:
+        """First step at which the ramp is above `value`; infinity if it never is."""
+        if value >= self.end:
+            return math.inf
+        stair = next(k for k in range(self.stairs + 1) if self(k * self.every) > value)
+        return stair * self.every
+
+
+class Stage(eqx.Module):
+    """How much of a prompt counts at a step: its first points and dimensions.
+
+    `points` is the number that arrays have room for, and static: a new one compiles.
+    """
+
+    points: int = eqx.field(static=True)
+    active_points: Int[Array, ""]
+    active_dimensions: Int[Array, ""]
+
+
+@dataclass(frozen=True)
+class Curriculum:
+    """Ramps of the number of points of a prompt (its query is one) and of dimensions.
+
+    Dimensions that are not yet active are zero. Prompts are padded to one of `shapes`
+    lengths, so that little is compiled and little is computed in vain.
+    """
+
+    points: Ramp
+    dimensions: Ramp
+    shapes: int = 4
+
+    def __post_init__(self):
+        positive_integer(self.shapes, "Curriculum", "shapes")
+
+    @classmethod
+    def constant(cls, points: int, dimensions: int) -> "Curriculum":
+        """No curriculum: everything from the first step on."""
+        return cls(Ramp(points, points), Ramp(dimensions, dimensions), 1)
+
+    @classmethod
+    def growing(cls, points: int, dimensions: int, *, every: int = 2000):
+        """Active dimensions d₀ = ⌈d/4⌉ → d by one, points 2d₀ + 1 → all, together.
+
+        Source: Garg et al., as used in zhang2023, Appendix E: for d = 20 and 41 points,
+        5 → 20 and 11 → 41 by two, every 2,000 steps.
+        """
+        first = -(-dimensions // 4)
+        stairs = max(dimensions - first, 1)
+        start = min(2 * first + 1, points)
+        return cls(
+            Ramp(start, points, stairs, every),
+            Ramp(first, dimensions, stairs, every),
+        )
+
+    def room(self, step: int) -> int:
+        """Length that prompts of a step are padded to."""
+        start, end = self.points.start, self.points.end
+        lengths = start + -(
+            -(end - start) * np.arange(1, self.shapes + 1) // self.shapes
+        )
+        return int(lengths[np.searchsorted(lengths, self.points(step))])
+
+    def leaves_at(self, step: int) -> float:
+        """First step after `step` whose prompts are padded to another length."""
+        return self.points.leaves_at(self.room(step))
+
+    def stage(self, step: Int[Array, ""], room: int) -> Stage:
+        """What counts at a (traced) step."""
+        return Stage(room, self.points(step), self.dimensions(step))

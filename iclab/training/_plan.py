@@ -1,0 +1,156 @@
+"""Settings that decide what training computes, as plain values with names."""
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import equinox as eqx
+import numpy as np
+import optax
+
+from iclab.core import finite_number, positive_integer, require
+
+
+@dataclass(frozen=True)
+class Optimiser:
+    """Adam, AdamW or SGD with a schedule and clipping, as plain values.
+
+    `schedule` is what follows a linear `warmup` of so many steps: `constant`, or down
+    to zero at the last step by a `linear` or a `cosine` curve. `clip` bounds the norm
+    of the whole gradient.
+    """
+
+    method: Literal["adam", "adamw", "sgd"] = "adam"
+    learning_rate: float = 1e-4
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    warmup: int = 0
+    clip: float | None = None
+    weight_decay: float = 0.0
+    momentum: float = 0.0
+
+    def __post_init__(self):
+        owner = "Optimiser"
+        _one_of(self.method, owner, "method", ("adam", "adamw", "sgd"))
+        _one_of(self.schedule, owner, "schedule", ("constant", "linear", "cosine"))
+        _above_zero(self.learning_rate, owner, "learning_rate")
+        finite_number(self.warmup, owner, "warmup", at_least=0)
+        finite_number(self.weight_decay, owner, "weight_decay", at_least=0)
+        finite_number(self.momentum, owner, "momentum", at_least=0)
+        if self.clip is not None:
+            _above_zero(self.clip, owner, "clip")
+        decays = self.method == "adamw" or self.weight_decay == 0
+        require(decays, owner, "weight_decay", "0 unless adamw", self.weight_decay)
+        moves = self.method == "sgd" or self.momentum == 0
+        require(moves, owner, "momentum", "0 unless sgd", self.momentum)
+
+    def rate(self, steps: int) -> optax.Schedule:
+        """Learning rate by step."""
+        peak, rest = self.learning_rate, max(steps - self.warmup, 1)
+        after = {
+            "constant": optax.constant_schedule(peak),
+            "linear": optax.linear_schedule(peak, 0.0, rest),
+            "cosine": optax.cosine_decay_schedule(peak, rest),
+        }[self.schedule]
+        if self.warmup == 0:
+            return after
+        rise = optax.linear_schedule(peak / self.warmup, peak, self.warmup - 1)
+        return optax.join_schedules([rise, after], [self.warmup])
+
+    def transformation(self, steps: int) -> optax.GradientTransformation:
+        """The optax optimiser of a run of so many steps."""
+        rate = self.rate(steps)
+        method = {
+            "adam": lambda: optax.adam(rate),
+            "adamw": lambda: optax.adamw(rate, weight_decay=self.weight_decay),
+            "sgd": lambda: optax.sgd(rate, self.momentum or None),
+        }[self.method]()
+        if self.clip is None:
+            return method
+        return optax.chain(optax.clip_by_global_norm(self.clip), method)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run: steps, samples a step, optimiser, seed of the samples, precision.
+
+    `bfloat16` computes losses and gradients in bfloat16 and keeps the weights and the
+    optimiser's state in float32; it pays on accelerators only.
+    """
+
+    steps: int
+    batch: int = 64
+    optimiser: Optimiser = field(default_factory=Optimiser)
+    seed: int = 0
+    precision: Literal["float32", "float64", "bfloat16"] = "float32"
+
+    def __post_init__(self):
+        positive_integer(self.steps, "Plan", "steps")
+        positive_integer(self.batch, "Plan", "batch")
+        kinds = ("float32", "float64", "bfloat16")
+        _one_of(self.precision, "Plan", "precision", kinds)
+        finite_number(self.seed, "Plan", "seed", at_least=0)
+
+
+def described(plan: Plan, problem: Any, model: Any) -> dict[str, Any]:
+    """All that decides the numbers of a run, flat: name -> plain value.
+
+    The model's weights enter with their shapes only, because training moves them. The
+    number of steps matters only to schedules that end with it.
+    """
+    flat = _flat("", plan, values=True)
+    if plan.optimiser.schedule == "constant":
+        del flat["steps"]
+    flat |= _flat("problem", problem, values=True)
+    return flat | _flat("model", model, values=False)
+
+
+def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
+    """Every setting in which two runs differ, in words."""
+    names = sorted(set(there) | set(here))
+    missing = "nothing"
+    return [
+        f"`{name}` is {there.get(name, missing)} there and {here.get(name, missing)}"
+        " here"
+        for name in names
+        if there.get(name, missing) != here.get(name, missing)
+    ]
+
+
+def _flat(name: str, value: Any, *, values: bool) -> dict[str, Any]:
+    """A tree of dataclasses and tuples as one level of names."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        # Two tasks may have the same fields.
+        own = {name: type(value).__name__} if name else {}
+        inside = {
+            f"{name}.{one.name}" if name else one.name: getattr(value, one.name)
+            for one in dataclasses.fields(value)
+        }
+    elif isinstance(value, (tuple, list)):
+        own, inside = {}, {f"{name}[{i}]": one for i, one in enumerate(value)}
+    elif (eqx.is_array_like(value) and np.ndim(value) > 0) or eqx.is_array(value):
+        return {name: _array_text(np.asarray(value), values=values)}
+    else:
+        plain = value is None or isinstance(value, (bool, int, float, str))
+        return {name: value if plain else repr(value)}
+    for key, one in inside.items():
+        own |= _flat(key, one, values=values)
+    return own
+
+
+def _array_text(array: np.ndarray, *, values: bool) -> str:
+    text = f"{array.dtype}{list(array.shape)}"
+    if not values:
+        return text
+    digest = hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+    return f"{text} with checksum {digest[:12]}"
+
+
+def _one_of(value: str, owner: str, name: str, known: tuple[str, ...]) -> None:
+    require(value in known, owner, name, f"one of {', '.join(known)}", repr(value))
+
+
+def _above_zero(value: float, owner: str, name: str) -> None:
+    finite_number(value, owner, name)
+    require(value > 0, owner, name, "> 0", value)

@@ -1,0 +1,52 @@
+"""Training in several processes, on one machine or many."""
+
+import jax
+import numpy as np
+from jax.experimental import multihost_utils
+from jaxtyping import PyTree
+
+from iclab.core import positive_integer, require
+
+
+def join_processes(
+    coordinator: str | None = None,
+    processes: int | None = None,
+    process_id: int | None = None,
+) -> None:
+    """Join the processes of one run; call it before anything is computed.
+
+    `coordinator` is "host:port" of process 0. Without arguments the cluster's own
+    environment (Slurm, Open MPI, Kubernetes, TPU pods, or JAX_COORDINATOR_ADDRESS,
+    JAX_NUM_PROCESSES and JAX_PROCESS_ID) tells all three.
+    """
+    owner = "join_processes"
+    given = [value is not None for value in (coordinator, processes, process_id)]
+    if coordinator is not None:
+        named = ":" in coordinator and coordinator.rpartition(":")[2].isdigit()
+        require(named, owner, "coordinator", "host:port", repr(coordinator))
+    if any(given):
+        rule = "given together with `coordinator` and `process_id`"
+        require(all(given), owner, "processes", rule, processes)
+        count = positive_integer(processes, owner, "processes")
+        inside = process_id is not None and 0 <= process_id < count
+        require(inside, owner, "process_id", f"between 0 and {count - 1}", process_id)
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    try:
+        jax.distributed.initialize(coordinator, processes, process_id)
+    except (ValueError, RuntimeError) as error:
+        raise ValueError(f"{owner}: cannot join the other processes: {error}") from None
+
+
+def agreed(count: int, stop: bool) -> tuple[int, bool]:
+    """Process 0's count, and whether any process wants to stop."""
+    if jax.process_count() == 1:
+        return count, stop
+    table = multihost_utils.process_allgather(np.array([count, stop], np.int32))
+    return int(table[0, 0]), bool(np.any(table[:, 1]))
+
+
+def shared(value: PyTree) -> PyTree:
+    """Process 0's arrays, in every process."""
+    if jax.process_count() == 1:
+        return value
+    return multihost_utils.broadcast_one_to_all(value)
