@@ -191,7 +191,7 @@ def _compiled(
     def one_step(carry, step, room):
         parameters, memory = carry
         value, gradient = jax.value_and_grad(loss)(parameters, step, room)
-        norm = optax.global_norm(gradient)
+        norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(gradient)))
         fine = jnp.isfinite(value) & jnp.isfinite(norm)
         updates, new_memory = optimiser.update(gradient, memory, parameters)
         moved = (optax.apply_updates(parameters, updates), new_memory)
@@ -371,7 +371,7 @@ def _everywhere(tree: PyTree, mesh: Mesh) -> PyTree:
     """A copy of every array on every device."""
     sharding = NamedSharding(mesh, PartitionSpec())
 
-    def place(leaf: Array) -> Array:
+    def place(leaf: Array | np.ndarray) -> Array:
         value = np.asarray(leaf)
         return jax.make_array_from_callback(value.shape, sharding, lambda i: value[i])
 

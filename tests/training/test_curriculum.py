@@ -1,0 +1,86 @@
+"""Ramps, shapes, and what a stage lets through."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from iclab.tasks import LinearRegression
+from iclab.training import Curriculum, InContext, Ramp
+from tests.assertions import assert_close
+from tests.refusals import refused
+
+
+def test_the_curriculum_of_the_paper():
+    # d = 20: 5 → 20 dimensions by one, 11 → 41 points by two, every 2,000 steps.
+    curriculum = Curriculum.growing(41, 20)
+    for stair in range(20):
+        for step in (2000 * stair, 2000 * stair + 1999):
+            assert curriculum.dimensions(step) == min(5 + stair, 20)
+            assert curriculum.points(step) == min(11 + 2 * stair, 41)
+    assert Curriculum.growing(101, 20).points(30_000) == 101
+    assert Curriculum.growing(101, 20).points(29_999) == 95
+
+
+def test_few_shapes_and_little_padding():
+    curriculum = Curriculum.growing(41, 20)
+    rooms = [curriculum.room(step) for step in range(0, 40_000, 1000)]
+    assert sorted(set(rooms)) == [19, 26, 34, 41]
+    for step in range(0, 40_000, 500):
+        room, points = curriculum.room(step), curriculum.points(step)
+        assert points <= room <= points + 8
+        after = curriculum.leaves_at(step)
+        assert after > step
+        assert curriculum.room(int(min(after, 10**6)) - 1) == room
+        assert after == np.inf or curriculum.room(int(after)) > room
+    constant = Curriculum.constant(6, 2)
+    assert constant.room(0) == 6
+    assert constant.leaves_at(0) == np.inf
+
+
+def test_traced_steps_see_the_same_ramp():
+    ramp = Ramp(3, 10, 4, 5)
+    found = jax.vmap(ramp)(jnp.arange(40))
+    assert found.tolist() == [ramp(step) for step in range(40)]
+
+
+def test_inactive_dimensions_and_points_do_not_count(getkey):
+    task = LinearRegression(jnp.eye(3))
+    problem = InContext(task, 5, curriculum=Curriculum(Ramp(2, 5), Ramp(1, 3), 1))
+    stage = problem.curriculum.stage(jnp.asarray(0), 5)
+    X, y = problem.sample(getkey(), stage)
+    assert X.shape == (5, 3)
+    assert np.all(X[:, 1:] == 0)
+    assert_close(y / X[:, 0], jnp.full(5, y[0] / X[0, 0]))
+
+    class Wrong:
+        """Off by one at the first point, by two at the second, and so on."""
+
+        def predictions(self, inputs, labels):
+            return labels + jnp.arange(1.0, 6.0)
+
+        def __call__(self, prompt):
+            assert prompt.examples.shape == (4, 3)
+            return prompt.query[0] * prompt.labels[0] / prompt.examples[0, 0] + 3.0
+
+    batch = (X[None], y[None])
+    # Two of five points are active: (1² + 2²)/2.
+    assert_close(problem.loss(Wrong(), batch, stage), 2.5)
+    final = InContext(task, 5, curriculum=problem.curriculum, positions="final")
+    assert_close(final.loss(Wrong(), batch, stage), 9.0)
+
+
+def test_refusals():
+    with refused("Ramp: `end` must be at least `start` = 3, got 2"):
+        Ramp(3, 2)
+    with refused("Ramp: `every` must be an integer ≥ 1, got 0"):
+        Ramp(1, 2, 1, 0)
+    task = LinearRegression(jnp.eye(2))
+    with refused("InContext: `points` must be ≥ 2, got 1"):
+        InContext(task, 1)
+    with refused(
+        "InContext: `curriculum` must be one that ends at 4 points and 2 dimensions,"
+        " got 5 points and 2 dimensions"
+    ):
+        InContext(task, 4, curriculum=Curriculum.constant(5, 2))
+    with refused("InContext: `curriculum` must be of ≥ 2 points, got 1"):
+        InContext(task, 4, curriculum=Curriculum(Ramp(1, 4), Ramp(1, 2)))

@@ -1,0 +1,94 @@
+"""Runs that are killed, and runs on several devices and in several processes."""
+
+import json
+import os
+import random
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from iclab.training import Checkpoints
+from tests.assertions import assert_close
+from tests.training import worker
+
+ROOT = Path(__file__).parents[2]
+
+
+def _start(flags: str = "", **settings) -> subprocess.Popen:
+    command = [sys.executable, "-m", "tests.training.worker", json.dumps(settings)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()
+    return subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _finish(process: subprocess.Popen) -> dict:
+    output, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    return json.loads(output.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The run in this process, undisturbed: losses, and the last checkpoint's bytes."""
+    folder = tmp_path_factory.mktemp("whole")
+    result = worker.run(folder)
+    return result.losses, _last(folder)
+
+
+def _last(folder: Path) -> bytes:
+    return Checkpoints(folder / "checkpoints").path(worker.STEPS).read_bytes()
+
+
+def test_killed_runs_end_with_the_same_bytes(whole, tmp_path):
+    # More kills: ICLAB_KILLS=20 pytest …
+    kills = int(os.environ.get("ICLAB_KILLS", "2"))
+    seed = random.randrange(10**6)
+    print(f"seed: {seed}")
+    rng = random.Random(seed)
+    for _ in range(kills):
+        done = Checkpoints(tmp_path / "checkpoints").steps()
+        steps = range(done[0] + 1 if done else 1, worker.STEPS)
+        if rng.random() < 0.3 or not steps:
+            how = {"kill_in_write": 1}
+        else:
+            how = {"kill_at": rng.choice(steps)}
+        process = _start(out=str(tmp_path), resume=True, **how)
+        _, errors = process.communicate(timeout=300)
+        assert process.returncode == -9, errors
+    _finish(_start(out=str(tmp_path), resume=True))
+    assert _last(tmp_path) == whole[1]
+    lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
+    losses = [json.loads(line)["loss"] for line in lines]
+    assert np.array_equal(losses, whole[0])
+
+
+def test_two_devices_give_the_same_losses(whole, tmp_path):
+    flag = "--xla_force_host_platform_device_count=2"
+    found = _finish(_start(flag, out=str(tmp_path)))
+    assert found["devices"] == 2
+    # Sums over the batch in another order, in float32, twelve steps of Adam.
+    assert_close(found["losses"], whole[0], rtol=1e-4)
+
+
+def test_two_processes_give_the_same_losses(whole, tmp_path):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    join = {"coordinator": f"127.0.0.1:{port}", "processes": 2}
+    runs = [_start(out=str(tmp_path / "run"), process_id=i, **join) for i in (0, 1)]
+    for found in map(_finish, runs):
+        assert found["devices"] == 2
+        assert_close(found["losses"], whole[0], rtol=1e-4)  # as above
+    # Process 0 alone writes, and one process continues what two began.
+    assert Checkpoints(tmp_path / "run" / "checkpoints").steps() == [12, 10]

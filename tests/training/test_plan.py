@@ -1,0 +1,76 @@
+"""Optimisers and plans as plain values."""
+
+import numpy as np
+import optax
+import pytest
+
+from iclab.training import Optimiser, Plan, join_processes
+from tests.assertions import assert_close
+from tests.refusals import refused
+
+
+def test_schedules():
+    steps = np.arange(11)
+
+    def rate(**kind):
+        schedule = Optimiser(learning_rate=1.0, **kind).rate(10)
+        return [float(schedule(step)) for step in steps]
+
+    assert_close(rate(), np.ones(11))
+    assert_close(rate(schedule="linear"), 1 - steps / 10, atol=1e-6)
+    falling = (1 + np.cos(np.pi * steps / 10)) / 2
+    assert_close(rate(schedule="cosine"), falling, atol=1e-6)
+    warm = rate(warmup=4)
+    assert_close(warm, [0.25, 0.5, 0.75] + [1.0] * 8, rtol=1e-6)
+    assert_close(rate(warmup=4, schedule="linear")[4:], 1 - np.arange(7) / 6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (Optimiser("adam", 0.1), optax.adam(0.1)),
+        (Optimiser("adamw", 0.1, weight_decay=0.2), optax.adamw(0.1, weight_decay=0.2)),
+        (Optimiser("sgd", 0.1, momentum=0.9), optax.sgd(0.1, 0.9)),
+    ],
+)
+def test_methods_are_those_of_optax(ours, theirs):
+    found = []
+    for one in (ours.transformation(5), theirs):
+        x, state = np.array([1.0, -2.0]), one.init(np.array([1.0, -2.0]))
+        for _ in range(3):
+            updates, state = one.update(2 * x, state, x)
+            x = x + np.asarray(updates)
+        found.append(x)
+    assert_close(found[0], found[1])
+
+
+def test_clipping():
+    one = Optimiser("sgd", 1.0, clip=0.5).transformation(5)
+    updates, _ = one.update(np.array([3.0, 4.0]), one.init(np.zeros(2)))
+    assert_close(updates, [-0.3, -0.4], rtol=1e-6)
+
+
+def test_refusals(unchecked):
+    with refused("Optimiser: `method` must be one of adam, adamw, sgd, got 'adagrad'"):
+        Optimiser("adagrad")  # pyright: ignore[reportArgumentType]
+    with refused("Optimiser: `learning_rate` must be > 0, got 0.0"):
+        Optimiser(learning_rate=0.0)
+    with refused("Optimiser: `weight_decay` must be 0 unless adamw, got 0.1"):
+        Optimiser(weight_decay=0.1)
+    with refused("Optimiser: `momentum` must be 0 unless sgd, got 0.1"):
+        Optimiser(momentum=0.1)
+    with refused("Plan: `steps` must be an integer ≥ 1, got 0"):
+        Plan(0)
+    with refused(
+        "Plan: `precision` must be one of float32, float64, bfloat16, got 'int8'"
+    ):
+        Plan(1, precision="int8")  # pyright: ignore[reportArgumentType]
+    with refused("join_processes: `coordinator` must be host:port, got 'here'"):
+        join_processes("here", 2, 0)
+    with refused("join_processes: `process_id` must be between 0 and 1, got 2"):
+        join_processes("here:1", 2, 2)
+    with refused(
+        "join_processes: `processes` must be given together with `coordinator` and"
+        " `process_id`, got None"
+    ):
+        join_processes("here:1")
