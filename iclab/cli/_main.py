@@ -10,6 +10,7 @@ from typing import NoReturn
 import iclab
 from iclab.cli import _commands
 from iclab.cli._commands import UserMistake
+from iclab.cli._train import add_train
 from iclab.evidence import SCALES
 from iclab.papers import UnknownId
 
@@ -79,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         "Run claims and draw figures (all, without an ID) into a folder.",
     )
     _run_options(reproduce, "folder for results (default: iclab-results)")
+    add_train(commands)
     command("cite", _commands.cite, "Print the BibTeX entry of a paper.", "+")
     return parser
 

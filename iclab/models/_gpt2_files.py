@@ -39,7 +39,9 @@ _BLOCK = {
 
 
 def write_file(
-    path: str | os.PathLike[str], state: Mapping[str, Array | None], heads: int
+    path: str | os.PathLike[str],
+    state: Mapping[str, Array | np.ndarray | None],
+    heads: int,
 ) -> None:
     """Weights in one file whose header tells the number of heads."""
     arrays = {name: np.asarray(a) for name, a in state.items() if a is not None}
@@ -55,19 +57,18 @@ def write_folder(
     """Weights and configuration; a missing table of positions becomes one of zeros."""
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
-    arrays = dict(state)
-    width = np.shape(arrays["ln_f.weight"])[0]
-    if arrays["wpe.weight"] is None:
-        arrays["wpe.weight"] = np.zeros((1024, width), arrays["ln_f.weight"].dtype)  # pyright: ignore
+    arrays = {name: np.asarray(a) for name, a in state.items() if a is not None}
+    width, dtype = len(arrays["ln_f.weight"]), arrays["ln_f.weight"].dtype
+    arrays.setdefault("wpe.weight", np.zeros((1024, width), dtype))
     # Its GPT-2 always has an embedding table; one row keeps it content.
-    arrays["wte.weight"] = np.zeros((1, width), np.float32)  # pyright: ignore
+    arrays["wte.weight"] = np.zeros((1, width), dtype)
     write_file(folder / _WEIGHTS, arrays, heads)
     config = _REQUIRED | {
         "architectures": ["GPT2Model"],
         "n_layer": 1 + max(int(n.split(".")[1]) for n in state if n.startswith("h.")),
         "n_head": heads,
         "n_embd": width,
-        "n_positions": np.shape(arrays["wpe.weight"])[0],
+        "n_positions": len(arrays["wpe.weight"]),
         "n_inner": None,
         "vocab_size": 1,
         "bos_token_id": 0,

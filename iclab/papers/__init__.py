@@ -23,3 +23,4 @@ from iclab.papers._jobs import (
     figure_record as figure_record,
     finish_figure as finish_figure,
 )
+from iclab.papers._recipes import RECIPES as RECIPES, recipe as recipe

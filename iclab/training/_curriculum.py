@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -26,8 +27,8 @@ class Ramp:
         rule = f"at least `start` = {self.start}"
         require(self.end >= self.start, "Ramp", "end", rule, self.end)
 
-    def __call__(self, step):
-        """Value at a step; traced steps are welcome."""
+    def __call__(self, step: Any) -> Any:
+        """Value at a step: an `int` for an `int`, an array for an array."""
         smallest = min if isinstance(step, int) else jnp.minimum
         climbed = smallest(step // self.every, self.stairs)
         return self.start + (self.end - self.start) * climbed // self.stairs
@@ -72,7 +73,9 @@ class Curriculum:
         return cls(Ramp(points, points), Ramp(dimensions, dimensions), 1)
 
     @classmethod
-    def growing(cls, points: int, dimensions: int, *, every: int = 2000):
+    def growing(
+        cls, points: int, dimensions: int, *, every: int = 2000
+    ) -> "Curriculum":
         """Active dimensions d₀ = ⌈d/4⌉ → d by one, points 2d₀ + 1 → all, together.
 
         Source: Garg et al., as used in zhang2023, Appendix E: for d = 20 and 41 points,

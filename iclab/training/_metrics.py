@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 _TENSORBOARD = "tensorboardX"
 
 
@@ -61,14 +59,3 @@ def _tensorboard(folder: Path, first_step: int) -> Any:
         )
     module = importlib.import_module(_TENSORBOARD)
     return module.SummaryWriter(str(folder), purge_step=first_step)
-
-
-def averages(
-    losses: np.ndarray, norms: np.ndarray, seconds: float, steps: int
-) -> dict[str, float]:
-    """A line's numbers: means over the steps since the last line, and the speed."""
-    return {
-        "loss": float(np.mean(losses)),
-        "gradient_norm": float(np.mean(norms)),
-        "steps_per_second": steps / seconds if seconds > 0 else 0.0,
-    }

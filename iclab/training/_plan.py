@@ -2,11 +2,11 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import equinox as eqx
+import jax
 import numpy as np
 import optax
 
@@ -45,8 +45,8 @@ class Optimiser:
         moves = self.method == "sgd" or self.momentum == 0
         require(moves, owner, "momentum", "0 unless sgd", self.momentum)
 
-    def rate(self, steps: int) -> optax.Schedule:
-        """Learning rate by step."""
+    def rate(self, steps: int) -> Callable[[Any], Any]:
+        """Learning rate by step of a run of so many steps."""
         peak, rest = self.learning_rate, max(steps - self.warmup, 1)
         after = {
             "constant": optax.constant_schedule(peak),
@@ -129,7 +129,7 @@ def _flat(name: str, value: Any, *, values: bool) -> dict[str, Any]:
         }
     elif isinstance(value, (tuple, list)):
         own, inside = {}, {f"{name}[{i}]": one for i, one in enumerate(value)}
-    elif (eqx.is_array_like(value) and np.ndim(value) > 0) or eqx.is_array(value):
+    elif isinstance(value, (jax.Array, np.ndarray)):
         return {name: _array_text(np.asarray(value), values=values)}
     else:
         plain = value is None or isinstance(value, (bool, int, float, str))

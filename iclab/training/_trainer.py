@@ -22,7 +22,7 @@ from jaxtyping import Array, Float, PyTree
 from iclab.core import positive_integer, require
 from iclab.training._checkpoint import Checkpoints
 from iclab.training._in_context import AbstractProblem
-from iclab.training._metrics import MetricsFile, averages
+from iclab.training._metrics import MetricsFile
 from iclab.training._plan import Plan, described
 from iclab.training._processes import agreed, shared
 from iclab.training._progress import progress
@@ -92,32 +92,25 @@ def train(
     trained = bool(jax.tree.leaves(parameters))
     require(trained, "train", "model", "a model with arrays to train", "none")
     optimiser = plan.optimiser.transformation(plan.steps)
-    nothing = np.zeros(0)
     state = {
         "model": parameters,
         "optimiser": optimiser.init(parameters),
-        "losses": nothing,
-        "gradient_norms": nothing,
+        "recent": np.zeros((0, 2)),  # losses and gradient norms since the last line
     }
-    configuration = described(plan, problem, model)
-    record = _Record(out, configuration, tensorboard=tensorboard)
+    record = _Record(out, described(plan, problem, model), tensorboard=tensorboard)
     step, state = record.begin(state, resume=resume)
-    if step > plan.steps:
-        raise ValueError(
-            f"train: the checkpoint is of step {step}, past the plan's {plan.steps}"
-        )
+    rule = f"at least {step}, where the checkpoint is"
+    require(step <= plan.steps, "train", "steps", rule, plan.steps)
     mesh = Mesh(np.array(jax.devices()), ("batch",))
     carry = _everywhere((state["model"], state["optimiser"]), mesh)
     advance_by = _compiled(problem, static, optimiser, plan, mesh)
-    recent = [np.asarray(state[name]) for name in ("losses", "gradient_norms")]
-    losses = [nothing]
-    pace, begin, logged_at = _Pace(), step, (step, time.perf_counter())
+    recent, losses = state["recent"], [np.zeros(0)]
+    pace, logged_at = _Pace(), (step, time.perf_counter())
     stopped_by = None
 
     def save(*, last: bool) -> None:
-        names = ("model", "optimiser", "losses", "gradient_norms")
-        values = (*carry, *recent)
-        record.save(step, dict(zip(names, values, strict=True)), last=last)
+        values = {"model": carry[0], "optimiser": carry[1], "recent": recent}
+        record.save(step, values, last=last)
 
     with _heard() as signals, progress("train", plan.steps, show_progress) as advance:
         advance(step, "")
@@ -136,25 +129,19 @@ def train(
                 save(last=True)
                 break
             start = time.perf_counter()
-            carry, taken, fine, *values = advance_by(carry, step, count, room)
-            taken = int(taken)
-            new = [np.asarray(value, float)[:taken] for value in values]
-            pace.saw(room, taken, time.perf_counter() - start)
+            carry, taken, fine, values = advance_by(carry, step, count, room)
+            new = np.asarray(values, float)[: int(taken)]
+            pace.saw(room, len(new), time.perf_counter() - start)
             if not bool(fine):
-                raise NotFinite(_explosion(step + taken - 1, *new, record.last))
-            step += taken
-            losses.append(new[0])
-            recent = [np.concatenate(pair) for pair in zip(recent, new, strict=True)]
-            advance(taken, f"loss {new[0][-1]:.4g} · {pace.rate:.3g} steps/s")
+                raise NotFinite(_explosion(step + len(new) - 1, new[-1], record.last))
+            step += len(new)
+            losses.append(new[:, 0])
+            recent = np.concatenate([recent, new])
+            advance(len(new), f"loss {new[-1, 0]:.4g} · {pace.rate:.3g} steps/s")
             if step % log_every == 0 or step == plan.steps:
-                before, then = logged_at
-                logged_at = (step, time.perf_counter())
-                row = {"step": step}
-                row |= averages(*recent, logged_at[1] - then, step - before)
-                row["learning_rate"] = float(plan.optimiser.rate(plan.steps)(step - 1))
-                row["points"] = int(problem.curriculum.points(step - 1))
-                row["dimensions"] = int(problem.curriculum.dimensions(step - 1))
-                recent = [nothing, nothing]
+                now = (step, time.perf_counter())
+                row = _row(plan, problem, recent, logged_at, now)
+                recent, logged_at = recent[:0], now
                 record.write(row)
                 if report is not None:
                     report(row)
@@ -162,8 +149,28 @@ def train(
                 save(last=step == plan.steps)
     record.close()
     final = eqx.combine(jax.tree.map(jnp.asarray, _here(carry[0])), static)
-    assert len(np.concatenate(losses)) == step - begin
     return TrainedModel(final, step, np.concatenate(losses), stopped_by)
+
+
+def _row(
+    plan: Plan,
+    problem: AbstractProblem,
+    recent: np.ndarray,
+    before: tuple[int, float],
+    now: tuple[int, float],
+) -> dict[str, Any]:
+    """A line of metrics: means since the last line, and where the run stands."""
+    step, elapsed = now[0], max(now[1] - before[1], 1e-9)
+    loss, norm = np.mean(recent, axis=0)
+    return {
+        "step": step,
+        "loss": float(loss),
+        "gradient_norm": float(norm),
+        "learning_rate": float(plan.optimiser.rate(plan.steps)(step - 1)),
+        "points": problem.curriculum.points(step - 1),
+        "dimensions": problem.curriculum.dimensions(step - 1),
+        "steps_per_second": (step - before[0]) / elapsed,
+    }
 
 
 def _compiled(
@@ -173,7 +180,9 @@ def _compiled(
     plan: Plan,
     mesh: Mesh,
 ) -> Callable[..., tuple]:
-    """(state, step, count, room) -> state after at most `count` steps, and losses."""
+    """(state, step, count, room) -> state after at most `count` steps, how many they
+    were, whether all is finite, and the loss and gradient norm of each.
+    """
     key = jax.random.key(plan.seed)
     by_sample = NamedSharding(mesh, PartitionSpec("batch"))
     dtype = jnp.float64 if plan.precision == "float64" else jnp.float32
@@ -204,16 +213,15 @@ def _compiled(
             return (taken < count) & fine
 
         def body(loop):
-            taken, carry, _, losses, norms = loop
-            carry, fine, value, norm = one_step(carry, first + taken, room)
-            losses = losses.at[taken].set(value.astype(dtype))
-            norms = norms.at[taken].set(norm.astype(dtype))
-            return taken + 1, carry, fine, losses, norms
+            taken, carry, _, values = loop
+            carry, fine, *numbers = one_step(carry, first + taken, room)
+            values = values.at[taken].set(jnp.stack(numbers).astype(dtype))
+            return taken + 1, carry, fine, values
 
-        empty = jnp.zeros(_LONGEST_CALL, dtype)
-        loop = (jnp.int32(0), carry, jnp.asarray(True), empty, empty)
-        taken, carry, fine, losses, norms = jax.lax.while_loop(unfinished, body, loop)
-        return carry, taken, fine, losses, norms
+        empty = jnp.zeros((_LONGEST_CALL, 2), dtype)
+        loop = (jnp.int32(0), carry, jnp.asarray(True), empty)
+        taken, carry, fine, values = jax.lax.while_loop(unfinished, body, loop)
+        return carry, taken, fine, values
 
     everywhere = NamedSharding(mesh, PartitionSpec())
     compiled = jax.jit(
@@ -349,11 +357,9 @@ def _heard() -> Iterator[list[str]]:
             signal.signal(kind, handler)
 
 
-def _explosion(
-    step: int, losses: np.ndarray, norms: np.ndarray, last: int | None
-) -> str:
-    bad = losses[-1] if not np.isfinite(losses[-1]) else norms[-1]
-    name = "loss" if not np.isfinite(losses[-1]) else "gradient"
+def _explosion(step: int, numbers: np.ndarray, last: int | None) -> str:
+    loss, norm = numbers
+    name, bad = ("loss", loss) if not np.isfinite(loss) else ("gradient", norm)
     kept = "" if last is None else f"; the last checkpoint is of step {last}"
     return (
         f"train: `{name}` must be finite (try a smaller learning rate), got {bad}"

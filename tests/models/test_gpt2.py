@@ -2,6 +2,7 @@
 
 import json
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,28 +17,23 @@ from tests.refusals import refused
 D, ROOM = 3, 6
 
 
-def _model(key, dtype=jnp.float32, positional=True, layers=2):
-    return GPT2(
+def _model(seed, dtype=jnp.float32, positional=True):
+    """Random numbers everywhere, so that no zero or one hides anything."""
+    make = lambda: GPT2(  # noqa: E731
         D,
         ROOM,
-        layers=layers,
+        layers=2,
         heads=2,
         width=8,
         positional=positional,
         dtype=dtype,
-        key=key,
+        key=jax.random.key(0),
     )
-
-
-def _shaken(model, key):
-    """Every weight moved, so that zeros and ones hide nothing."""
-    leaves, tree = jax.tree.flatten(model)
-    keys = jax.random.split(key, len(leaves))
-    moved = [
-        leaf + 0.3 * jax.random.normal(k, leaf.shape, leaf.dtype)
-        for leaf, k in zip(leaves, keys, strict=True)
-    ]
-    return jax.tree.unflatten(tree, moved)
+    rng = np.random.default_rng(seed)
+    return jax.tree.map(
+        lambda leaf: jnp.asarray(0.4 * rng.normal(size=leaf.shape), leaf.dtype),
+        eqx.filter_eval_shape(make),
+    )
 
 
 def _data(seed, n):
@@ -92,38 +88,50 @@ def _reference(state, heads, X, y):
 
 @pytest.mark.parametrize("positional", [True, False])
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
-def test_forward_pass_is_gpt2(getkey, tmp_path, positional, dtype):
-    model = _shaken(_model(getkey(), dtype, positional), getkey())
+def test_forward_pass_is_gpt2(tmp_path, positional, dtype):
+    model = _model(0, dtype, positional)
     model.save(tmp_path / "model.safetensors")
     state = safetensors.numpy.load_file(tmp_path / "model.safetensors")
     X, y = _data(0, 5)
     expected = _reference(state.items(), 2, np.asarray(X), np.asarray(y))
     tolerance = 1e-5 if dtype == jnp.float32 else 1e-12
-    found = jax.jit(lambda model: model.predictions(X, y))(model)
+    found = _along(model, X, y)
     assert found.dtype == y.dtype
     assert_close(found, expected, rtol=tolerance, atol=tolerance)
 
 
-def test_one_pass_is_many_prompts(getkey):
-    model = _shaken(_model(getkey(), jnp.float64), getkey())
+@eqx.filter_jit
+def _along(model, X, y):
+    return model.predictions(X, y)
+
+
+@eqx.filter_jit
+def _at(model, prompt, lengths):
+    return model.at_lengths(prompt, lengths)
+
+
+def test_one_pass_is_many_prompts():
+    model = _model(1, jnp.float64)
     X, y = _data(1, ROOM + 1)
-    along = model.predictions(X, y)
-    for n in (1, 3, ROOM):
-        assert_close(model(Prompt(X[:n], y[:n], X[n])), along[n])
-    prompt = Prompt(X[:ROOM], y[:ROOM], X[ROOM])
-    lengths = jnp.array([4, 1, ROOM])
-    found = model.at_lengths(prompt, lengths)
-    expected = [model(Prompt(X[:n], y[:n], X[ROOM])) for n in (4, 1, ROOM)]
-    assert_close(found, expected)
+    along = _along(model, X, y)
+    for n in (1, 4):
+        assert_close(eqx.filter_jit(model)(Prompt(X[:n], y[:n], X[n])), along[n])
+    # The same query after fewer examples is the last input after fewer examples.
+    prompt, lengths = Prompt(X[:ROOM], y[:ROOM], X[ROOM]), jnp.array([4, 1, ROOM])
+    found = _at(model, prompt, lengths)
+    assert_close(found[2], along[ROOM])
+    for j, n in enumerate((4, 1)):
+        moved = _along(model, X.at[n].set(X[ROOM]), y)
+        assert_close(found[j], moved[n])
     # A prefix has no more examples than it has, however many are asked for.
-    assert_close(model.at_lengths(prompt.prefix(4), lengths)[2], expected[0])
+    assert_close(_at(model, prompt.prefix(4), lengths)[2], found[0])
 
 
-def test_labels_ahead_are_not_seen(getkey):
-    model = _shaken(_model(getkey(), jnp.float64), getkey())
+def test_labels_ahead_are_not_seen():
+    model = _model(1, jnp.float64)
     X, y = _data(2, 4)
     changed = y.at[2].set(7.0)
-    before, after = model.predictions(X, y), model.predictions(X, changed)
+    before, after = _along(model, X, y), _along(model, X, changed)
     assert_close(after[:3], before[:3], rtol=0, atol=0)
     assert after[3] != before[3]
 
@@ -169,16 +177,16 @@ def test_initialisation(getkey, size):
     assert numbers == backbone + 81 * w + 21 * w + w + 1
 
 
-def test_labels_before_the_first_layer_are_padded(getkey):
+def test_labels_before_the_first_layer_are_padded():
     # x = (y, 0, 0) and y are the same token, but for their positions.
-    model = _shaken(_model(getkey(), jnp.float64, positional=False), getkey())
+    model = _model(2, jnp.float64, positional=False)
     context = model._context(jnp.array([[0.7, 0.0, 0.0]]), jnp.array([0.7]))
     assert_close(context[0], context[1])
 
 
-def test_files_keep_every_bit(getkey, tmp_path):
+def test_files_keep_every_bit(tmp_path):
     for positional in (True, False):
-        model = _shaken(_model(getkey(), positional=positional), getkey())
+        model = _model(3, positional=positional)
         model.save(tmp_path / "one.safetensors")
         again = GPT2.load(tmp_path / "one.safetensors")
         same = jax.tree.map(lambda a, b: bool(np.all(a == b)), model, again)
@@ -186,8 +194,8 @@ def test_files_keep_every_bit(getkey, tmp_path):
         assert again.max_examples == model.max_examples
 
 
-def test_huggingface_folder(getkey, tmp_path):
-    model = _shaken(_model(getkey()), getkey())
+def test_huggingface_folder(tmp_path):
+    model = _model(5)
     model.to_huggingface(tmp_path / "hf")
     config = json.loads((tmp_path / "hf" / "config.json").read_text())
     assert (config["n_layer"], config["n_head"], config["n_embd"]) == (2, 2, 8)
@@ -197,16 +205,16 @@ def test_huggingface_folder(getkey, tmp_path):
     again = GPT2.from_huggingface(tmp_path / "hf")
     assert jax.tree.all(jax.tree.map(lambda a, b: bool(np.all(a == b)), model, again))
     # Without positions, zeros stand in for them: the same predictions.
-    blind = _shaken(_model(getkey(), positional=False), getkey())
+    blind = _model(4, positional=False)
     blind.to_huggingface(tmp_path / "blind")
     X, y = _data(3, 4)
-    found = GPT2.from_huggingface(tmp_path / "blind").predictions(X, y)
-    assert_close(found, blind.predictions(X, y), rtol=1e-6)
+    found = _along(GPT2.from_huggingface(tmp_path / "blind"), X, y)
+    assert_close(found, _along(blind, X, y), rtol=1e-6)
 
 
 def test_a_backbone_from_elsewhere(getkey, tmp_path):
     """No prefix, no read-in, no header, masks and word embeddings inside."""
-    model = _shaken(_model(getkey()), getkey())
+    model = _model(5)
     model.save(tmp_path / "m.safetensors")
     state = safetensors.numpy.load_file(tmp_path / "m.safetensors")
     plain = {
@@ -242,8 +250,8 @@ def test_a_backbone_from_elsewhere(getkey, tmp_path):
         GPT2.from_huggingface(path, heads=2, dimension=D, key=getkey())
 
 
-def test_other_activations_are_refused(getkey, tmp_path):
-    _model(getkey()).to_huggingface(tmp_path)
+def test_other_activations_are_refused(tmp_path):
+    _model(6).to_huggingface(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     config["activation_function"] = "relu"
     (tmp_path / "config.json").write_text(json.dumps(config))
@@ -254,9 +262,9 @@ def test_other_activations_are_refused(getkey, tmp_path):
         GPT2.from_huggingface(tmp_path)
 
 
-def test_damaged_weights_are_noticed(getkey, tmp_path):
+def test_damaged_weights_are_noticed(tmp_path):
     path = tmp_path / "m.safetensors"
-    _model(getkey()).save(path)
+    _model(6).save(path)
     content = bytearray(path.read_bytes())
     content[-5] ^= 1
     path.write_bytes(content)
@@ -271,7 +279,7 @@ def test_refusals(getkey):
         "GPT2.of_size: `size` must be one of tiny, small, standard, got 'huge'"
     ):
         GPT2.of_size("huge", D, ROOM, key=getkey())
-    model = _model(getkey())
+    model = _model(6)
     X, y = _data(0, ROOM + 2)
     message = (
         "GPT2: `prompt` must be of at most 6 examples, the room in the table of"
@@ -286,5 +294,5 @@ def test_refusals(getkey):
     ):
         model.predictions(X[:3, :2], y[:3])
     # No table, no limit.
-    blind = _model(getkey(), positional=False)
-    assert blind.predictions(X, y).shape == (ROOM + 2,)
+    blind = _model(6, positional=False)
+    assert _along(blind, X, y).shape == (ROOM + 2,)

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from tests.training import worker
 ROOT = Path(__file__).parents[2]
 
 
-def _start(flags: str = "", **settings) -> subprocess.Popen:
+def _start(flags: str = "", **settings: Any) -> subprocess.Popen:
     command = [sys.executable, "-m", "tests.training.worker", json.dumps(settings)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     environment["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()
@@ -60,7 +61,7 @@ def test_killed_runs_end_with_the_same_bytes(whole, tmp_path):
         done = Checkpoints(tmp_path / "checkpoints").steps()
         steps = range(done[0] + 1 if done else 1, worker.STEPS)
         if rng.random() < 0.3 or not steps:
-            how = {"kill_in_write": 1}
+            how: dict[str, Any] = {"kill_in_write": 1}
         else:
             how = {"kill_at": rng.choice(steps)}
         process = _start(out=str(tmp_path), resume=True, **how)

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -69,7 +70,8 @@ def whole(tmp_path_factory):
 
 def test_training_is_a_loop(whole):
     optimiser = optax.adam(0.05)
-    model, state = START, optimiser.init(START)
+    model: Any = START
+    state = optimiser.init(model)
     key = jax.random.key(PLAN.seed)
     losses = []
 
@@ -219,7 +221,7 @@ def test_more_steps_may_be_added(whole, tmp_path):
     _run(tmp_path, resume=True)
     assert _last(tmp_path) == _last(whole[0])
     shorter = Plan(4, 4, PLAN.optimiser, precision="float64")
-    with refused("train: the checkpoint is of step 7, past the plan's 4"):
+    with refused("train: `steps` must be at least 7, where the checkpoint is, got 4"):
         _run(tmp_path, shorter, resume=True)
 
 

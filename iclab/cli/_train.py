@@ -1,0 +1,188 @@
+"""`iclab train`: a long run that may be stopped and continued."""
+
+import argparse
+import dataclasses
+import hashlib
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from iclab import papers
+from iclab.cli._commands import UserMistake
+from iclab.runs import provenance
+
+# Seconds between lines where there is no terminal for a bar.
+_BETWEEN_LINES = 10.0
+
+
+def add_train(commands: Any) -> None:
+    """Add the command to the others."""
+    text = "Train a model of a paper; it may be stopped at any time and continued."
+    parser = commands.add_parser("train", help=text, description=text)
+    parser.set_defaults(run=train)
+    add = parser.add_argument
+    add("id", metavar="ID", help="what to train: zhang2023/gpt2")
+    add("--out", metavar="DIR", required=True, help="folder of the run")
+    add("--resume", action="store_true", help="continue from the last checkpoint")
+    model = parser.add_argument_group("model")
+    model.add_argument("--size", metavar="tiny|small|standard", help="(standard)")
+    model.add_argument(
+        "--no-positions", dest="positional", action="store_false", default=None,
+        help="leave the positional encoding out",
+    )  # fmt: skip
+    _number(model, "--longest", int, "examples that positions exist for (2 × context)")
+    data = parser.add_argument_group("prompts")
+    data.add_argument("--covariance", metavar="fixed|random", help="(fixed)")
+    _number(data, "--context", int, "examples in a prompt (40)")
+    _number(data, "--dimension", int, "dimension of the inputs (20)")
+    _number(
+        data,
+        "--curriculum-every",
+        int,
+        "steps between more dimensions and points; 0: all from the start (2000)",
+    )
+    run = parser.add_argument_group("training")
+    _number(run, "--steps", int, "steps in all, with those before --resume (500000)")
+    _number(run, "--batch", int, "prompts a step (64)")
+    _number(run, "--learning-rate", float, "of Adam (1e-4)")
+    run.add_argument("--schedule", metavar="constant|linear|cosine", help="(constant)")
+    _number(run, "--warmup", int, "steps until the learning rate is reached (0)")
+    _number(run, "--clip", float, "bound on the gradient's norm (none)")
+    run.add_argument("--loss", metavar="all|final", help="positions that count (all)")
+    run.add_argument(
+        "--precision", metavar="float32|float64|bfloat16", help="(float32)"
+    )
+    _number(run, "--seed", int, "random seed (0)")
+    _number(run, "--checkpoint-every", int, "steps between checkpoints (1000)", 1000)
+    _number(run, "--log-every", int, "steps a line of metrics (100)", 100)
+    text = "write for TensorBoard too"
+    run.add_argument("--tensorboard", action="store_true", help=text)
+    many = parser.add_argument_group("several processes (one command for each)")
+    many.add_argument(
+        "--distributed", action="store_true",
+        help="join the processes that the cluster's environment names",
+    )  # fmt: skip
+    many.add_argument("--coordinator", metavar="HOST:PORT", help="address of process 0")
+    _number(many, "--processes", int, "how many there are")
+    _number(many, "--process-id", int, "which one this is, from 0")
+
+
+def train(options: argparse.Namespace) -> int:
+    """Train, and leave weights, metrics, checkpoints and a manifest in a folder."""
+    recipe = papers.recipe(options.id)
+    from iclab import training
+
+    out = Path(options.out)
+    names = [field.name for field in dataclasses.fields(recipe.Settings)]
+    given = {name: getattr(options, name) for name in names}
+    given = {name: value for name, value in given.items() if value is not None}
+    begin = time.perf_counter()
+    try:
+        if options.distributed or options.coordinator is not None:
+            training.join_processes(
+                options.coordinator, options.processes, options.process_id
+            )
+        settings = recipe.Settings(**given)
+        problem, model, plan = recipe.build(settings)
+        result = training.train(
+            problem,
+            model,
+            plan,
+            out=out,
+            resume=options.resume,
+            checkpoint_every=options.checkpoint_every,
+            log_every=options.log_every,
+            tensorboard=options.tensorboard,
+            report=_lines(plan.steps),
+        )
+    except training.NotFinite as explosion:
+        print(f"iclab train: {explosion}", file=sys.stderr)
+        return 1
+    except ValueError as mistake:
+        raise UserMistake(str(mistake)) from None
+    if result.stopped_by is not None:
+        print(
+            f"stopped by {result.stopped_by} after step {result.step:,} of"
+            f" {plan.steps:,}; the same command with --resume continues"
+        )
+        return 128 + getattr(signal, result.stopped_by, 0)
+    if _first_process():
+        seconds = time.perf_counter() - begin
+        _finish(out, result.model, dataclasses.asdict(settings), seconds, options.id)
+        print(f"trained: {out / 'model.safetensors'}")
+    return 0
+
+
+def _finish(
+    out: Path, model: Any, settings: Mapping[str, Any], seconds: float, id: str
+) -> None:
+    """Weights, and a manifest that says where they come from."""
+    weights = out / "model.safetensors"
+    try:
+        model.save(weights)
+        manifest = {
+            "id": id,
+            "settings": dict(settings),
+            "command": _command(id, settings),
+            "sha256": hashlib.sha256(weights.read_bytes()).hexdigest(),
+            "seconds_of_the_last_part": round(seconds, 1),
+            **provenance(),
+        }
+        text = json.dumps(manifest, indent=1) + "\n"
+        (out / "manifest.json").write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserMistake(f"cannot write to {out}: {error.strerror}") from None
+
+
+def _command(id: str, settings: Mapping[str, Any]) -> str:
+    """The command line that trains this, every setting spelt out."""
+    words = ["iclab train", id]
+    for name, value in settings.items():
+        if name == "positional":
+            words += [] if value else ["--no-positions"]
+        elif value is not None:
+            words += [f"--{name.replace('_', '-')} {value}"]
+    return " ".join([*words, "--out DIR"])
+
+
+def _first_process() -> bool:
+    import jax
+
+    return jax.process_index() == 0
+
+
+def _lines(steps: int) -> Callable[[Mapping[str, Any]], None]:
+    """Plain lines where no bar moves: now and then, and at the end."""
+    last = -_BETWEEN_LINES
+
+    def line(row: Mapping[str, Any]) -> None:
+        nonlocal last
+        if sys.stderr.isatty() or not _first_process():
+            return
+        now, step = time.monotonic(), row["step"]
+        if now - last < _BETWEEN_LINES and step < steps:
+            return
+        last = now
+        left = (steps - step) / max(row["steps_per_second"], 1e-9)
+        print(
+            f"step {step:,} of {steps:,}  loss {row['loss']:.4g}"
+            f"  {row['steps_per_second']:.3g} steps/s  {_duration(left)} left",
+            flush=True,
+        )
+
+    return line
+
+
+def _duration(seconds: float) -> str:
+    for size, name in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {name}"
+    return f"{seconds:.0f} s"
+
+
+def _number(group: Any, flag: str, kind: type, text: str, default: Any = None) -> None:
+    group.add_argument(flag, type=kind, metavar="N", help=text, default=default)

@@ -1,0 +1,93 @@
+"""The nonlinear models of Figure 1: GPT-2 trained on prompts, as in Appendix E."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+
+from iclab.core import positive_integer, require
+from iclab.models import GPT2
+from iclab.tasks import AbstractTask, Exponential, LinearRegression, RandomCovariance
+from iclab.training import Curriculum, InContext, Optimiser, Plan
+
+# Streams of a run's seed that are not samples.
+_INITIALISATION = 0x1217
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A training run; the defaults are those of the paper.
+
+    `longest` is the context that the table of positions has room for: what lies beyond
+    `context` stays as it was drawn, and the error jumps there. 0 makes it twice the
+    context.
+    """
+
+    size: str = "standard"
+    covariance: Literal["fixed", "random"] = "fixed"
+    context: int = 40
+    dimension: int = 20
+    steps: int = 500_000
+    batch: int = 64
+    learning_rate: float = 1e-4
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    warmup: int = 0
+    clip: float | None = None
+    curriculum_every: int = 2000
+    loss: Literal["all", "final"] = "all"
+    positional: bool = True
+    longest: int = 0
+    precision: Literal["float32", "float64", "bfloat16"] = "float32"
+    seed: int = 0
+
+
+def covariates(
+    covariance: str, dimension: int, scale: float | None = None
+) -> AbstractTask:
+    """Prompts with x ~ N(0, I), or with c·diag(λ), λᵢ ~ Exponential(1), c = `scale`."""
+    known = covariance in ("fixed", "random")
+    require(known, "train", "covariance", "fixed or random", repr(covariance))
+    if covariance == "fixed":
+        return LinearRegression(jnp.eye(dimension))
+    return RandomCovariance((Exponential(),) * dimension, scale=scale or 1.0)
+
+
+def build(settings: Settings) -> tuple[InContext, GPT2, Plan]:
+    """Problem, model at its start, and plan of a run.
+
+    `curriculum_every=0` shows all dimensions and points from the first step on.
+    """
+    context = positive_integer(settings.context, "train", "context")
+    d = positive_integer(settings.dimension, "train", "dimension")
+    longest = settings.longest or 2 * context
+    rule = f"at least `context` = {context}"
+    require(longest >= context, "train", "longest", rule, longest)
+    curriculum = None
+    if settings.curriculum_every:
+        every = settings.curriculum_every
+        curriculum = Curriculum.growing(context + 1, d, every=every)
+    problem = InContext(
+        covariates(settings.covariance, d),
+        context + 1,
+        curriculum=curriculum,
+        positions=settings.loss,
+    )
+    key = jax.random.fold_in(jax.random.key(settings.seed), _INITIALISATION)
+    model = GPT2.of_size(
+        settings.size, d, longest, positional=settings.positional, key=key
+    )
+    optimiser = Optimiser(
+        learning_rate=settings.learning_rate,
+        schedule=settings.schedule,
+        warmup=settings.warmup,
+        clip=settings.clip,
+    )
+    plan = Plan(
+        settings.steps,
+        settings.batch,
+        optimiser,
+        seed=settings.seed,
+        precision=settings.precision,
+    )
+    return problem, model, plan

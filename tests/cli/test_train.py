@@ -1,0 +1,81 @@
+"""`iclab train`, as a user meets it."""
+
+import hashlib
+import json
+
+import pytest
+
+from iclab.cli import main
+from iclab.models import GPT2
+
+WORDS = [
+    "train",
+    "zhang2023/gpt2",
+    "--size",
+    "tiny",
+    "--dimension",
+    "2",
+    "--context",
+    "3",
+    "--batch",
+    "2",
+    "--curriculum-every",
+    "0",
+    "--checkpoint-every",
+    "2",
+    "--log-every",
+    "1",
+    "--learning-rate",
+    "1e-3",
+]
+
+
+def test_train_stop_resume(tmp_path, capsys):
+    out = str(tmp_path / "run")
+    assert main([*WORDS, "--steps", "2", "--out", out]) == 0
+    assert capsys.readouterr().out.endswith(f"trained: {out}/model.safetensors\n")
+    # More steps, from where it stood.
+    assert main([*WORDS, "--steps", "3", "--out", out, "--resume"]) == 0
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [1, 2, 3]
+    weights = tmp_path / "run" / "model.safetensors"
+    assert GPT2.load(weights).max_examples == 6
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["sha256"] == hashlib.sha256(weights.read_bytes()).hexdigest()
+    assert manifest["settings"]["steps"] == 3
+    assert "--size tiny --covariance fixed --context 3" in manifest["command"]
+    assert manifest["versions"]["jax"]
+    # Mistakes are one line.
+    assert main([*WORDS, "--steps", "3", "--out", out]) == 2
+    assert capsys.readouterr().err == (
+        f"iclab train: {out} holds checkpoints up to step 3: resume, or use another"
+        " folder\n"
+    )
+    assert main([*WORDS, "--steps", "9", "--out", out, "--resume", "--seed", "1"]) == 2
+    assert "`seed` is 0 there and 1 here\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--size", "huge"], "`size` must be one of tiny, small, standard, got 'huge'"),
+        (["--covariance", "odd"], "`covariance` must be fixed or random, got 'odd'"),
+        (["--context", "0"], "`context` must be an integer ≥ 1, got 0"),
+        (["--longest", "2"], "`longest` must be at least `context` = 3, got 2"),
+        (["--batch", "0"], "`batch` must be an integer ≥ 1, got 0"),
+        (["--coordinator", "x"], "`coordinator` must be host:port, got 'x'"),
+    ],
+)
+def test_mistakes_are_one_line(tmp_path, capsys, unchecked, words, message):
+    assert main([*WORDS, "--out", str(tmp_path), *words]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("iclab train: ")
+    assert error.endswith(f"{message}\n")
+    assert error.count("\n") == 1
+
+
+def test_unknown_models(tmp_path, capsys):
+    assert main(["train", "zhang2023/gpt3", "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        "iclab train: unknown model 'zhang2023/gpt3': did you mean zhang2023/gpt2?\n"
+    )
