@@ -141,7 +141,7 @@ class GPT2(AbstractPredictor):
         self.heads = _divides(heads, w)
         keys = iter(jax.random.split(key, 4 * layers + 5))
         affine = functools.partial(_affine, dtype=dtype)
-        norm = Norm(jnp.ones(w, dtype), jnp.zeros(w, dtype))
+        norm = lambda: Norm(jnp.ones(w, dtype), jnp.zeros(w, dtype))  # noqa: E731
         # What a block adds to the stream starts smaller the more blocks there are.
         small = _DEVIATION / math.sqrt(2 * layers)
         self.read_in = _outer_affine(next(keys), next(keys), w, d, dtype)
@@ -149,16 +149,16 @@ class GPT2(AbstractPredictor):
         self.positions = table if positional else None
         self.blocks = tuple(
             Block(
-                norm,
+                norm(),
                 affine(next(keys), 3 * w, w, _DEVIATION),
                 affine(next(keys), w, w, small),
-                norm,
+                norm(),
                 affine(next(keys), 4 * w, w, _DEVIATION),
                 affine(next(keys), w, 4 * w, small),
             )
             for _ in range(layers)
         )
-        self.final_norm = norm
+        self.final_norm = norm()
         self.read_out = _outer_affine(next(keys), next(keys), 1, w, dtype)
 
     @classmethod
