@@ -1,5 +1,6 @@
 """How well predictors do, measured on common prompts."""
 
+from iclab.evaluation._representation import ridge_distance as ridge_distance
 from iclab.evaluation._risk import (
     Estimate as Estimate,
     prompt_average as prompt_average,

@@ -1,6 +1,12 @@
 """In-context learners with weights."""
 
+from iclab.models._encoder import Encoder as Encoder
 from iclab.models._linear_self_attention import (
     LinearSelfAttention as LinearSelfAttention,
 )
 from iclab.models._linear_transformer import LinearTransformer as LinearTransformer
+from iclab.models._looped_transformer import (
+    LoopedTransformer as LoopedTransformer,
+    UntiedTransformer as UntiedTransformer,
+)
+from iclab.models._multi_head_softmax import MultiHeadSoftmax as MultiHeadSoftmax
