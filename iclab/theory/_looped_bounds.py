@@ -222,7 +222,7 @@ def closeness_bound_lemma_a_9(
 
     Source: gatmiry2024, Lemma A.9.
     Assumes: symmetric A, ε > 2δ, and ε so large that the loss on the left is positive.
-    Differs from the paper: nothing.
+    Differs from the paper: symmetry is not stated there.
     """
     owner = "closeness_bound_lemma_a_9"
     d, n, L = _sizes(owner, dimension, samples, loops)
