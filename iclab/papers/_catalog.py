@@ -12,9 +12,10 @@ from iclab.evidence import Claim, Entry, Figure
 from iclab.papers._bibliography import PAPERS, Paper
 from iclab.papers.ahn2023.contents import ENTRIES as AHN2023
 from iclab.papers.gatmiry2024.contents import ENTRIES as GATMIRY2024
+from iclab.papers.yang2024.contents import ENTRIES as YANG2024
 from iclab.papers.zhang2023.contents import ENTRIES as ZHANG2023
 
-ENTRIES: tuple[Entry, ...] = (*ZHANG2023, *AHN2023, *GATMIRY2024)
+ENTRIES: tuple[Entry, ...] = (*ZHANG2023, *AHN2023, *YANG2024, *GATMIRY2024)
 
 
 class UnknownId(ValueError):
