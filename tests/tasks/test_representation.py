@@ -59,8 +59,10 @@ def test_noise_scales_with_the_coefficients(getkey):
 
 def test_a_prompt_asks_for_one_token_of_a_draw(getkey):
     task, key = _task(getkey()), getkey()
-    prompts = jax.tree.map(np.asarray, task.sample_batch(key, 20, N))
-    labels = np.asarray(task.sample_labels_batch(key, 20))
+    draw = jax.jit(
+        lambda key: (task.sample_batch(key, 20, N), task.sample_labels_batch(key, 20))
+    )
+    prompts, labels = jax.tree.map(np.asarray, draw(key))
     tokens = np.asarray(task.tokens)
     for row in range(20):
         assert_close(prompts.examples[row], tokens[:N], rtol=0, atol=0)
@@ -81,8 +83,11 @@ def test_labels_of_inputs_are_looked_up(getkey):
 
 def test_ridge_swaps_in_feature_space(getkey):
     task = _task(getkey())
-    prompts = task.in_feature_space().sample_batch(jax.random.key(5), 12, N)
-    labels = task.sample_labels_batch(jax.random.key(5), 12)
+    twin, key = task.in_feature_space(), jax.random.key(5)
+    draw = jax.jit(
+        lambda key: (twin.sample_batch(key, 12, N), task.sample_labels_batch(key, 12))
+    )
+    prompts, labels = draw(key)
     predictions = np.asarray(jax.jit(jax.vmap(Ridge(M * TAU)))(prompts))
     ridge = jax.jit(jax.vmap(lambda y: icl_ridge(task.features, y, TAU)[1]))
     expected = np.asarray(ridge(labels[:, :N]))
