@@ -57,7 +57,7 @@ def looped_gradient_flow(
             **options,
         )
         eigenvectors = jnp.eye(d)
-        spread = lambda a: a[..., None] * jnp.ones(d)  # noqa: E731
+        spread = lambda a: jnp.broadcast_to(a[..., None], (*a.shape, d))  # noqa: E731
     else:
         require(
             L <= 3, owner, "loops", "at most 3 unless `start` is a multiple of I", L
