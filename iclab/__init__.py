@@ -8,6 +8,7 @@ import importlib
 import os
 import sys
 from types import ModuleType
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -31,11 +32,25 @@ _FOLDERS = (
     "evidence",
     "models",
     "papers",
+    "report",
     "runs",
     "tasks",
     "theory",
     "training",
 )
+
+
+def load(
+    id: str, out: str | os.PathLike[str] = "iclab-results", *, frame: bool = False
+) -> Any:
+    """Arrays of a figure or a claim, from the folder that `iclab reproduce` wrote.
+
+    A figure gives its tables and a claim its cases: a dict, by name, of dicts of NumPy
+    arrays. With `frame` all numbers come as one pandas DataFrame in long form.
+    """
+    from iclab.report import load
+
+    return load(id, out, frame=frame)
 
 
 def __getattr__(name: str) -> ModuleType:

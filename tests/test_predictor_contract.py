@@ -21,7 +21,13 @@ from iclab.algorithms import (
     Zero,
 )
 from iclab.core import AbstractPredictor, Prompt
-from iclab.models import GPT2, LinearSelfAttention, LinearTransformer
+from iclab.models import (
+    GPT2,
+    LinearSelfAttention,
+    LinearTransformer,
+    LoopedTransformer,
+    UntiedTransformer,
+)
 from tests.assertions import assert_close
 from tests.refusals import refused
 
@@ -57,6 +63,14 @@ def _turn_layers(model, R):
     return LinearTransformer(Q @ model.value @ Q.T, Q @ model.key_query @ Q.T)
 
 
+def _turn_loop(model, R):
+    return LoopedTransformer(R @ model.A @ R.T, R @ model.u, loops=model.loops)
+
+
+def _turn_untied(model, R):
+    return UntiedTransformer(R @ model.A @ R.T, model.u @ R.T)
+
+
 _MATRIX = jnp.array([[1.0, 0.2, 0.0], [0.1, 0.7, 0.1], [-0.3, 0.0, 0.4]])
 _WEIGHTS = jax.random.normal(jax.random.key(0), (2, D + 1, D + 1))
 _LAYERS = 0.3 * jax.random.normal(jax.random.key(1), (2, 2, D + 1, D + 1))
@@ -75,6 +89,14 @@ PREDICTORS = (
     ),
     Member(GradientDescentPlusPlus(jnp.array([0.4, 0.2]), jnp.array([0.1, 0.3]))),
     Member(IterativeNewton(4)),
+    Member(
+        LoopedTransformer(0.5 * _MATRIX, jnp.arange(D) / D, loops=3), _turn_loop, True
+    ),
+    Member(
+        UntiedTransformer(_LAYERS[0, :, :D, :D], _LAYERS[1, :, :D, 0]),
+        _turn_untied,
+        True,
+    ),
     Member(LinearSelfAttention(*_WEIGHTS), _turn_attention, True),
     Member(LinearTransformer(*_LAYERS), _turn_layers, True),
 )

@@ -22,8 +22,10 @@ from iclab.tasks import (
     OrthogonalQuery,
     Quadratic,
     QueryShift,
+    RademacherCoefficients,
     RandomCovariance,
     ReLUNetwork,
+    Representation,
     Sine,
     TaskShift,
     Uniform,
@@ -45,19 +47,37 @@ LAW_MEANS = jnp.diag(jnp.array([0.8, 1.0, 1.0]))
 class Member(NamedTuple):
     """A task for any noise, and the second moments that it promises without noise.
 
-    Of inputs and of queries (d×d), and of the target; None where none is promised.
+    Of inputs and of queries (d×d), and of the target; None where none is promised. A
+    task whose inputs are the same in every prompt gives them, n×d, as `fixed_inputs`.
     """
 
     name: str
     make: Callable[[float], AbstractTask]
-    inputs: jax.Array
+    inputs: jax.Array | None
     queries: jax.Array | None
     target: float | None
     target_is_noisy: bool = False
+    fixed_inputs: jax.Array | None = None
 
 
 def _linear(noise: float, **options) -> LinearRegression:
     return LinearRegression(COVARIANCE, noise_std=noise, **options)
+
+
+# Six tokens ±eᵢ, whose mean is zero; features of two dimensions.
+DICTIONARY = jnp.concatenate([jnp.eye(D), -jnp.eye(D)])
+FEATURES = jnp.arange(12.0).reshape(6, 2) / 5 - 1
+
+
+def _representation(noise: float) -> Representation:
+    """Noise λᵀε of std `noise`: ±1 coefficients have ‖λ‖² = m, always."""
+    return Representation(
+        DICTIONARY,
+        FEATURES,
+        context_length=N,
+        noise_variance=noise**2 / 2,
+        law=RademacherCoefficients(),
+    )
 
 
 TASKS = (
@@ -176,6 +196,15 @@ TASKS = (
         MOVED,
         float(jnp.trace(MOVED)),
     ),
+    Member(
+        "representation",
+        _representation,
+        None,
+        jnp.eye(D) / D,
+        float(jnp.sum(FEATURES**2) / 6),
+        True,
+        DICTIONARY[:N],
+    ),
 )
 
 every_task = pytest.mark.parametrize("member", TASKS, ids=lambda member: member.name)
@@ -262,6 +291,11 @@ def _assert_second_moment(vectors, expected):
 @every_task
 def test_inputs_have_the_promised_second_moment(member):
     examples = _prompts(member.name).examples
+    if member.inputs is None:
+        assert member.fixed_inputs is not None
+        repeated = np.broadcast_to(np.asarray(member.fixed_inputs), examples.shape)
+        assert_close(examples, repeated, rtol=0, atol=0)
+        return
     for index in range(N):
         _assert_second_moment(examples[:, index], np.asarray(member.inputs))
         mean = examples[:, index].mean(axis=0)

@@ -9,15 +9,18 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from iclab import papers
-from iclab.cli._display import Display
+from iclab.cli._display import Display, case_line, evidence_line
 from iclab.evidence import Entry, Scale
 from iclab.runs import Job, Outcome, Store, provenance, run_jobs
 
+if TYPE_CHECKING:
+    from iclab.report import Run
+
 _VERDICTS = ("holds", "corrected", "fails", "undecided")
-_DEFAULT_FOLDER = "iclab-results"
+DEFAULT_FOLDER = "iclab-results"
 
 
 class UserMistake(Exception):
@@ -49,10 +52,18 @@ def list_entries(options: argparse.Namespace) -> int:
 
 
 def show(options: argparse.Namespace) -> int:
-    """Say what a result states, what is wrong with it, and how it is checked."""
+    """Say what a result states, how it is checked, and what the last run found."""
     entries = papers.select(options.ids)
+    run = _last_run(Path(options.out))
+    last = {} if run is None else run.records
     if options.json:
-        _print_json([_entry_json(e) | {"method": _method_json(e)} for e in entries])
+        _print_json(
+            [
+                _entry_json(entry)
+                | {"method": _method_json(entry), "last_result": last.get(entry.id)}
+                for entry in entries
+            ]
+        )
         return 0
     for number, entry in enumerate(entries):
         if number:
@@ -68,6 +79,14 @@ def show(options: argparse.Namespace) -> int:
             _field(name, text)
         verb = "check" if entry.kind == "claim" else "reproduce"
         _field("run it", f"iclab {verb} {entry.id}")
+        if run is not None and entry.id in run.records:
+            _show_last(run.records[entry.id], run.facts)
+    return 0
+
+
+def report(options: argparse.Namespace) -> int:
+    """Write the HTML report of a folder of results again."""
+    print(f"report: {_write_report(Path(options.folder))}")
     return 0
 
 
@@ -86,32 +105,45 @@ def check(options: argparse.Namespace) -> int:
         named = ", ".join(options.ids)
         raise UserMistake(f"{named} is a figure: use `iclab reproduce {named}`")
     store = _store(options.out) if options.out else None
+    start = time.perf_counter()
     records = _run(claims, options, store, None)
     if options.json:
         _print_json(records)
+    else:
+        print(f"{_summary(records)} ({_duration(time.perf_counter() - start)})")
     return _exit_code(records)
 
 
 def reproduce(options: argparse.Namespace) -> int:
-    """Run claims and figures, and leave everything in a folder."""
+    """Run claims and figures, and leave everything and a report in a folder."""
     entries = papers.select(options.ids)
-    folder = Path(options.out or _DEFAULT_FOLDER)
+    folder = Path(options.out or DEFAULT_FOLDER)
     store = _store(folder)
-    start = time.perf_counter()
+    started, start = _now(), time.perf_counter()
     records = _run(entries, options, store, folder / "figures")
+    seconds = time.perf_counter() - start
     run = {
+        "ids": options.ids,
         "scale": options.scale,
         "seed": options.seed,
-        "seconds": time.perf_counter() - start,
+        "started": started,
+        "finished": _now(),
+        "seconds": seconds,
+        "processes": options.jobs,
+        "cores": usable_cores(),
         **provenance(),
         "results": records,
     }
     target = folder / "results.json"
     _write_whole(target, json.dumps(run, indent=1, ensure_ascii=False))
+    page = _write_report(folder)
     if options.json:
         _print_json(records)
     else:
+        missing = len(papers.ENTRIES) - len(records)
+        counts = f"{_summary(records)}, {missing} missing"
         print(f"results: {target}")
+        print(f"{counts} ({_duration(seconds)}); report: {page}")
     return _exit_code(records)
 
 
@@ -134,7 +166,6 @@ def _run(
     by_id = {entry.id: entry for entry in entries}
     done: dict[str, dict[str, Outcome]] = {id: {} for id in jobs}
     records: dict[str, dict[str, Any]] = {}
-    start = time.perf_counter()
     every = [job for group in jobs.values() for job in group.values()]
     with Display(len(every), quiet=options.json) as display:
         for outcome in run_jobs(every, store=store, processes=options.jobs):
@@ -144,11 +175,6 @@ def _run(
             if len(done[id]) == len(jobs[id]):
                 records[id] = _record(by_id[id], done[id], seed, figures)
                 display.finished(records[id])
-        counts = Counter(record["verdict"] for record in records.values())
-        summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _VERDICTS)
-        seconds = time.perf_counter() - start
-        noun = "item" if len(records) == 1 else "items"
-        display.line(f"{len(records)} {noun}: {summary} ({seconds:.1f} s)")
     return [records[entry.id] for entry in entries]
 
 
@@ -168,6 +194,56 @@ def _record(
     tables = {name: result for name, result in results.items() if result is not None}
     judged, files = papers.finish_figure(entry, tables, figures)
     return papers.figure_record(entry, judged, files, seconds, seed)
+
+
+def _summary(records: Sequence[Mapping[str, Any]]) -> str:
+    counts = Counter(record["verdict"] for record in records)
+    verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _VERDICTS)
+    return f"{len(records)} item{'' if len(records) == 1 else 's'}: {verdicts}"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:.1f} min"
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _last_run(folder: Path) -> "Run | None":
+    """The run in `folder`, if there is one."""
+    from iclab.report import NoResults, read_run
+
+    try:
+        return read_run(folder)
+    except NoResults:
+        return None
+
+
+def _show_last(record: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+    """What the last run found for an item, case by case."""
+    when = f", {facts['started'][:10]}" if facts.get("started") else ""
+    scale, seed = facts.get("scale"), record["seed"]
+    time = _duration(record["seconds"])
+    _field("last result", f"{record['verdict']} ({scale}, seed {seed}, {time}{when})")
+    if "error" in record:
+        _field("", record["error"].strip().splitlines()[-1])
+    for case in record.get("cases", ()):
+        _field("", f"{case['verdict']}: {case_line(case)}")
+    for one in record.get("evidence", ()):
+        _field("", f"{'holds' if one['holds'] else 'fails'}: {evidence_line(one)}")
+
+
+def _write_report(folder: Path) -> Path:
+    from iclab.report import NoResults, build_report
+
+    try:
+        return build_report(folder)
+    except NoResults as reason:
+        raise UserMistake(str(reason)) from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UserMistake(f"cannot write the report in {folder}: {reason}") from None
 
 
 def _store(folder: str | Path) -> Store:
@@ -203,6 +279,7 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
         "hypotheses": entry.hypotheses,
         "erratum": entry.erratum,
         "correction": entry.correction,
+        "formula": entry.formula,
     }
 
 

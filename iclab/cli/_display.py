@@ -67,9 +67,7 @@ class Display:
                 self.line(f"           {case_line(case)}")
         for one in record.get("evidence", ()):
             if not one["holds"]:
-                wanted = f"{one['relation']} {one['bound']:.6g}"
-                text = f"{one['statement']}: {one['value']:.6g}, expected {wanted}"
-                self.line(f"           {text}")
+                self.line(f"           {evidence_line(one)}")
 
     def line(self, text: str, style: str = "") -> None:
         """Print a line above the bar."""
@@ -90,6 +88,12 @@ def case_line(case: Mapping[str, Any]) -> str:
     if case["decoy"] is not None:
         text += f", decoy {_short(case['decoy'])}"
     return text
+
+
+def evidence_line(one: Mapping[str, Any]) -> str:
+    """What a figure should show in one line: the number and what it is held to."""
+    wanted = f"{one['relation']} {one['bound']:.6g}"
+    return f"{one['statement']}: {one['value']:.6g}, expected {wanted}"
 
 
 def _short(value: Any) -> str:

@@ -66,10 +66,16 @@ def _parser() -> argparse.ArgumentParser:
     show = command(
         "show",
         _commands.show,
-        "Say what a result states, what is wrong with it, and how it is checked.",
+        "Say what a result states, how it is checked, and what the last run found.",
         "+",
     )
     _json(show)
+    show.add_argument(
+        "--out",
+        metavar="DIR",
+        default=_commands.DEFAULT_FOLDER,
+        help="folder of the last run (default: iclab-results)",
+    )
     check = command(
         "check", _commands.check, "Run claims and say which hold (all, without an ID)."
     )
@@ -77,9 +83,19 @@ def _parser() -> argparse.ArgumentParser:
     reproduce = command(
         "reproduce",
         _commands.reproduce,
-        "Run claims and draw figures (all, without an ID) into a folder.",
+        "Run claims and draw figures (all, without an ID) and write a report.",
     )
     _run_options(reproduce, "folder for results (default: iclab-results)")
+    text = "Write the report of a folder of results again; this runs nothing."
+    report = commands.add_parser("report", help=text, description=text)
+    report.add_argument(
+        "folder",
+        nargs="?",
+        metavar="DIR",
+        default=_commands.DEFAULT_FOLDER,
+        help="folder that `iclab reproduce` wrote (default: iclab-results)",
+    )
+    report.set_defaults(run=_commands.report)
     add_train(commands)
     command("cite", _commands.cite, "Print the BibTeX entry of a paper.", "+")
     return parser

@@ -11,7 +11,8 @@ class Entry:
     """A result of a paper, said in our words; reading it runs nothing.
 
     `erratum` says what is wrong with the statement as printed and `correction` what
-    holds instead; a claim has both or neither.
+    holds instead; a claim has both or neither. `formula` is what holds as a display in
+    LaTeX: the heart of the statement, or of its correction where there is one.
     """
 
     id: str
@@ -21,6 +22,7 @@ class Entry:
     hypotheses: str = ""
     erratum: str | None = None
     correction: str | None = None
+    formula: str | None = None
 
     def __post_init__(self):
         if (self.erratum is None) != (self.correction is None):

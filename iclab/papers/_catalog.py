@@ -11,9 +11,11 @@ from pathlib import Path
 from iclab.evidence import Claim, Entry, Figure
 from iclab.papers._bibliography import PAPERS, Paper
 from iclab.papers.ahn2023.contents import ENTRIES as AHN2023
+from iclab.papers.gatmiry2024.contents import ENTRIES as GATMIRY2024
+from iclab.papers.yang2024.contents import ENTRIES as YANG2024
 from iclab.papers.zhang2023.contents import ENTRIES as ZHANG2023
 
-ENTRIES: tuple[Entry, ...] = (*ZHANG2023, *AHN2023)
+ENTRIES: tuple[Entry, ...] = (*ZHANG2023, *AHN2023, *YANG2024, *GATMIRY2024)
 
 
 class UnknownId(ValueError):

@@ -1,1 +1,12 @@
-"""Room for the report: it reads stored results and computes nothing."""
+"""The HTML report, and the data, of a folder that `iclab reproduce` has written.
+
+Everything here reads stored results and computes nothing.
+"""
+
+from iclab.report._build import build_report as build_report
+from iclab.report._results import (
+    NoResults as NoResults,
+    Run as Run,
+    load as load,
+    read_run as read_run,
+)

@@ -1,5 +1,17 @@
 """Distributions over prompts."""
 
+from iclab.tasks._coefficient_laws import (
+    AbstractCoefficientLaw as AbstractCoefficientLaw,
+    GaussianCoefficients as GaussianCoefficients,
+    RademacherCoefficients as RademacherCoefficients,
+    UnitCoefficients as UnitCoefficients,
+)
+from iclab.tasks._feature_maps import (
+    AbstractFeatureMap as AbstractFeatureMap,
+    FourierFeatures as FourierFeatures,
+    NetworkFeatures as NetworkFeatures,
+    PolynomialFeatures as PolynomialFeatures,
+)
 from iclab.tasks._label_functions import (
     AbstractLabelFunction as AbstractLabelFunction,
     AbstractRidgeFunction as AbstractRidgeFunction,
@@ -22,6 +34,11 @@ from iclab.tasks._random_covariance import (
     LogNormal as LogNormal,
     RandomCovariance as RandomCovariance,
     Uniform as Uniform,
+)
+from iclab.tasks._representation import (
+    Representation as Representation,
+    gaussian_tokens as gaussian_tokens,
+    unit_tokens as unit_tokens,
 )
 from iclab.tasks._shifts import (
     AbstractShift as AbstractShift,

@@ -10,9 +10,14 @@ from iclab.training._curriculum import (
     Stage as Stage,
 )
 from iclab.training._descent import (
+    DescentPath as DescentPath,
+    Diverged as Diverged,
     TrainingResult as TrainingResult,
     descend as descend,
+    descent_path as descent_path,
     fit as fit,
+    fit_fixed as fit_fixed,
+    fit_fresh as fit_fresh,
 )
 from iclab.training._gradient_flow import (
     FlowResult as FlowResult,
@@ -22,6 +27,11 @@ from iclab.training._gradient_flow import (
 from iclab.training._in_context import (
     AbstractProblem as AbstractProblem,
     InContext as InContext,
+)
+from iclab.training._looped import (
+    LoopedRuns as LoopedRuns,
+    fit_loops as fit_loops,
+    looped_gradient_flow as looped_gradient_flow,
 )
 from iclab.training._lsa_gradient_flow import (
     lsa_gradient_flow as lsa_gradient_flow,
@@ -33,6 +43,14 @@ from iclab.training._minimise import (
 )
 from iclab.training._plan import Optimiser as Optimiser, Plan as Plan
 from iclab.training._processes import join_processes as join_processes
+from iclab.training._representation import (
+    batch_loss as batch_loss,
+    exact_gap as exact_gap,
+    exact_loss as exact_loss,
+    train_exact as train_exact,
+    train_sampled as train_sampled,
+    two_rates as two_rates,
+)
 from iclab.training._trained_lsa import (
     initial_lsa as initial_lsa,
     trained_lsa as trained_lsa,

@@ -12,6 +12,7 @@ import pytest
 from iclab import papers
 from iclab.cli import main
 from iclab.evidence import Claim, Entry, Measured
+from tests.report import example
 
 CLAIMS = [entry for entry in papers.ENTRIES if entry.kind == "claim"]
 QUICK = "zhang2023/section-5.1-determinant"
@@ -65,6 +66,7 @@ def test_list_names_every_claim(capsys):
         "hypotheses",
         "erratum",
         "correction",
+        "formula",
     }
 
 
@@ -170,11 +172,69 @@ def test_reproduce_leaves_its_results(tmp_path, capsys):
     out = tmp_path / "results"
     words = ["reproduce", QUICK, "--scale", "smoke", "--out", str(out)]
     assert main(words) == 0
-    assert f"results: {out / 'results.json'}" in capsys.readouterr().out
+    *_, results, summary = capsys.readouterr().out.splitlines()
+    assert results == f"results: {out / 'results.json'}"
+    missing = len(papers.ENTRIES) - 1
+    page = out / "report" / "index.html"
+    counts = f"1 item: 1 holds, 0 corrected, 0 fails, 0 undecided, {missing} missing"
+    assert re.fullmatch(rf"{counts} \([0-9.]+ s\); report: {page}", summary)
+    assert page.is_file()
     run = json.loads((out / "results.json").read_text())
+    assert run["ids"] == [QUICK]
     assert run["scale"] == "smoke"
     assert run["results"][0]["id"] == QUICK
     assert run["versions"]["jax"]
+    assert run["started"] <= run["finished"]
+
+
+def test_report_is_built_again_from_what_is_there(tmp_path, capsys):
+    results = example.write_results(tmp_path / "a folder")
+    assert main(["report", str(results)]) == 0
+    page = results / "report" / "index.html"
+    assert capsys.readouterr().out == f"report: {page}\n"
+    assert page.is_file()
+
+
+def test_a_report_of_nothing_is_one_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["report"]) == 2
+    assert capsys.readouterr().err == (
+        "iclab report: no results in iclab-results:"
+        " `iclab reproduce --out iclab-results` writes them\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_that_cannot_be_written_is_one_line(tmp_path, capsys):
+    results = example.write_results(tmp_path / "results")
+    (results / "report").write_text("in the way")
+    assert main(["report", str(results)]) == 2
+    expected = f"iclab report: cannot write the report in {results}: File exists\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_show_says_what_the_last_run_found(tmp_path, capsys, monkeypatch):
+    example.write_results(tmp_path / "iclab-results")
+    monkeypatch.chdir(tmp_path)
+    assert main(["show", example.CORRECTED]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "last result corrected (smoke, seed 3, 2.5 s, 2025-03-04)" in text
+    assert "holds: worst: predicted <= 1, measured 0.99 ± 0.001, decoy 0.95" in text
+    assert "fails: as printed: worst: predicted <= 1, measured 43.9" in text
+    assert main(["show", example.FIGURE, example.STOPPED]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "fails: B_i stays: 5, expected >= 9" in text
+    assert "RuntimeError: <b>no & never</b>" in text
+
+
+def test_show_finds_results_elsewhere_or_not_at_all(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["show", example.HOLDS]) == 0
+    assert "last result" not in capsys.readouterr().out
+    results = example.write_results(tmp_path / "results")
+    assert main(["show", example.HOLDS, "--json", "--out", str(results)]) == 0
+    (shown,) = json.loads(capsys.readouterr().out)
+    assert shown["last_result"]["verdict"] == "holds"
 
 
 @pytest.mark.parametrize(

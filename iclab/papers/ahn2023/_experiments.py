@@ -193,6 +193,14 @@ def stacked_runs(tables: Tables) -> dict[str, np.ndarray]:
     return {name: np.stack([run[name] for run in runs]) for name in runs[0]}
 
 
+def training_words(table: Any) -> str:
+    """How a run was trained, for captions."""
+    draws = int(table["draws"])
+    kind = "prompts" if bool(table["tokens"]) else "sample covariances"
+    weights = "whitened weights" if bool(table["whitened_training"]) else "weights"
+    return f"L-BFGS moves the {weights} on a fixed batch of {draws:,} {kind}"
+
+
 @functools.partial(jax.jit, static_argnames=("n", "count"))
 def whitened_draws(key: Any, n: int, count: int) -> Float[Array, "count d d"]:
     """Sample covariances of `n` inputs with Σ = I."""

@@ -18,6 +18,10 @@ ENTRIES: tuple[Entry, ...] = (
             " (5) is tr Σ already at P = Q = 0."
         ),
         correction="f(P, Q) = E([Z₀ + (1/n)Attn(Z₀)]_{d+1,n+1} + w⋆ᵀx⁽ⁿ⁺¹⁾)².",
+        formula=(
+            r"f(P,Q)=\mathbb{E}\left(\left[Z_0+\frac1n\operatorname{Attn}(Z_0)\right"
+            r"]_{d+1,n+1}+w_\star^\top x^{(n+1)}\right)^2"
+        ),
     ),
     Entry(
         id="ahn2023/section-4-parameters",
@@ -61,6 +65,12 @@ ENTRIES: tuple[Entry, ...] = (
             " d ≥ 2, where a matrix of rank one cannot be −Γ⁻¹; one of two families"
             " for d = 1."
         ),
+        formula=(
+            r"b=e_{d+1},\quad A=-\begin{pmatrix}\Gamma^{-1}\\"
+            r"0\end{pmatrix},\quad\Gamma=\frac{n+1}{n}\Sigma+"
+            r"\frac{\operatorname{tr}\Sigma}{n}I,\quad\min f"
+            r"=\operatorname{tr}\Sigma-\operatorname{tr}(\Sigma^2\Gamma^{-1})"
+        ),
     ),
     Entry(
         id="ahn2023/section-4-isotropic",
@@ -71,6 +81,10 @@ ENTRIES: tuple[Entry, ...] = (
             " plain gradient descent of size n/(n+d+1), with loss d(d+1)/(n+d+1)."
         ),
         hypotheses="x ~ N(0, I), w⋆ ~ N(0, I), no noise",
+        formula=(
+            r"A=-\frac{n}{n+d+1}\begin{pmatrix}I\\0\end{pmatrix},\qquad\min f="
+            r"\frac{d(d+1)}{n+d+1}"
+        ),
     ),
     Entry(
         id="ahn2023/section-4-remark-1",
@@ -89,6 +103,7 @@ ENTRIES: tuple[Entry, ...] = (
             "A → −Σ⁻¹ at rate 1/n; −A is close to [(1/n) Σ xxᵀ]⁻¹, the inverse of"
             " the Gram matrix."
         ),
+        formula=r"A=-\Sigma^{-1}+O(1/n)",
     ),
     Entry(
         id="ahn2023/lemma-2",
@@ -109,6 +124,10 @@ ENTRIES: tuple[Entry, ...] = (
             "k layers are A_0 … A_{k−1} and take k steps w_{i+1} = w_i +"
             " A_i∇R(w_i); ∇²R = XXᵀ/n."
         ),
+        formula=(
+            r"w_{i+1}=w_i+A_i\nabla R(w_i),\quad w_0=0,\qquad R(w)=\frac1{2n}"
+            r"\sum_{j=1}^n\left(w^\top x_j-w_\star^\top x_j\right)^2"
+        ),
     ),
     Entry(
         id="ahn2023/theorem-3",
@@ -123,6 +142,7 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses=(
             "x ~ N(0, I), w ~ N(0, I), two layers, P = diag(0, 1), Q = diag(A, 0)"
         ),
+        formula=r"\min_{A_0,A_1}f(A_0,A_1)=\min_{a_0,a_1}f(a_0I,a_1I)",
     ),
     Entry(
         id="ahn2023/section-5.2-distorted-view",
@@ -141,6 +161,7 @@ ENTRIES: tuple[Entry, ...] = (
         correction=(
             "w⋆ = W^{−ᵀ}w̄ explains the labels; its law is N(0, Σ⁻¹) as stated."
         ),
+        formula=r"w_\star=W^{-\top}\bar w\;\sim\;N(0,\Sigma^{-1}),\qquad\Sigma=WW^\top",
     ),
     Entry(
         id="ahn2023/theorem-4",
@@ -153,6 +174,10 @@ ENTRIES: tuple[Entry, ...] = (
             " training from random matrices ends there."
         ),
         hypotheses="x ~ N(0, Σ), w ~ N(0, Σ⁻¹), Σ ≻ 0, layers of the form (9)",
+        formula=(
+            r"A_i=a_i\Sigma^{-1},\qquad-1/a_i\;\text{ the Gauss nodes of }\lambda\,d"
+            r"\mu(\lambda)"
+        ),
     ),
     Entry(
         id="ahn2023/section-5.3-loss",
@@ -173,6 +198,7 @@ ENTRIES: tuple[Entry, ...] = (
             " Christoffel number of the mean Wishart spectrum, with steps"
             " 0.42240853, 0.68912609, 1.71421738 along Σ⁻¹."
         ),
+        formula=r"\min f=\frac{12138645}{90852389}=0.13360843\ldots",
     ),
     Entry(
         id="ahn2023/section-5.3-distance",
@@ -183,6 +209,11 @@ ENTRIES: tuple[Entry, ...] = (
             " of the experiment it is 0.7844, the red line of Figure 1."
         ),
         hypotheses="Frobenius norm in the numerator too",
+        formula=(
+            r"\operatorname{Dist}(M,I)=\min_\alpha\frac{{"
+            r"\lVert M-\alpha I\rVert}_F}{{\lVert M\rVert}_F},\qquad\alpha="
+            r"\frac{\operatorname{tr}M}{d}"
+        ),
     ),
     Entry(
         id="ahn2023/figure-1",
@@ -221,6 +252,10 @@ ENTRIES: tuple[Entry, ...] = (
             " vanishes at the best point of that set."
         ),
         hypotheses="x ~ N(0, Σ), w ~ N(0, Σ⁻¹), Σ ≻ 0, layers of the form (13)",
+        formula=(
+            r"\nabla_{A_i}f=0,\quad\nabla_{B_i}f=0\quad\text{at the best}\quad A_i"
+            r"=a_i\Sigma^{-1},\quad B_i=b_iI"
+        ),
     ),
     Entry(
         id="ahn2023/section-6.1-loss",
@@ -254,6 +289,7 @@ ENTRIES: tuple[Entry, ...] = (
             "d = 5, n = 10, at the best point of S; no law for all sizes (d = 3, n"
             " = 10 has |a₀| > |a₁| at its best point)"
         ),
+        formula=r"\lVert A_0\rVert<\lVert A_1\rVert<\lVert A_2\rVert",
     ),
     Entry(
         id="ahn2023/footnote-3",
@@ -321,6 +357,10 @@ ENTRIES: tuple[Entry, ...] = (
             " first d columns of Q and C = (1/n) Σ z⁽ⁱ⁾z⁽ⁱ⁾ᵀ over the n examples."
         ),
         hypotheses="one layer with the mask M; any P, Q",
+        formula=(
+            r"f(P,Q)=\mathbb{E}\left[(b^\top CA+w_\star^\top)\,x^{(n+1)}\right]^2,"
+            r"\qquad C=\frac1n\sum_{i=1}^nz^{(i)}z^{(i)\top}"
+        ),
     ),
     Entry(
         id="ahn2023/lemma-6",
@@ -343,6 +383,10 @@ ENTRIES: tuple[Entry, ...] = (
             "⟨C, E_{d+1,j}⟩ = (1/n) Σ_i ⟨w⋆, x⁽ⁱ⁾⟩x⁽ⁱ⁾[j]; (17) and (19) hold; the"
             " minimisers are X_j plus any antisymmetric matrix."
         ),
+        formula=(
+            r"X_j=-\left[\frac{n-1}{n}+\frac{d+2}{n}\right]^{-1}E_{d+1,j}+K,"
+            r"\qquad K^\top=-K"
+        ),
     ),
     Entry(
         id="ahn2023/lemma-7",
@@ -354,6 +398,10 @@ ENTRIES: tuple[Entry, ...] = (
             " f_j has a global minimum at X_j = −[(n+1)/n λ_j + Σλ/n]⁻¹ E_{d+1,j}."
         ),
         hypotheses="x ~ N(0, diag(λ)), w⋆ ~ N(0, I)",
+        formula=(
+            r"X_j=-\left[\frac{n+1}{n}\lambda_j+\frac1n"
+            r"\sum_k\lambda_k\right]^{-1}E_{d+1,j}"
+        ),
     ),
     Entry(
         id="ahn2023/appendix-b.1-loss",
@@ -375,6 +423,11 @@ ENTRIES: tuple[Entry, ...] = (
             "f(A₀, A₁) = E Tr[(I − M) Π(I + X₀ᵀAᵢX₀M) X₀ᵀX₀ Π(I + M X₀ᵀAᵢX₀) (I −"
             " M)], the inner factors being those of A₀ (1/n absorbed into Aᵢ); it"
             " holds prompt by prompt."
+        ),
+        formula=(
+            r"f(A_0,A_1)=\mathbb{E}\operatorname{tr}\Big[(I-M)\prod_i(I"
+            r"+X_0^\top A_iX_0M)\;X_0^\top X_0\prod_i(I"
+            r"+MX_0^\top A_iX_0)\,(I-M)\Big]"
         ),
     ),
     Entry(
@@ -400,6 +453,10 @@ ENTRIES: tuple[Entry, ...] = (
             "G(X) = X Π(I + M XᵀAᵢX), and R̃ᵢ = rᵢΣ⁻¹, along which the slope of f"
             " equals the slope along R."
         ),
+        formula=(
+            r"G(X)=X\prod_i(I+MX^\top A_iX),\qquad G(U_\Sigma X)"
+            r"=U_\Sigma G(X),\qquad\tilde R_i=r_i\Sigma^{-1}"
+        ),
     ),
     Entry(
         id="ahn2023/equation-26",
@@ -411,6 +468,11 @@ ENTRIES: tuple[Entry, ...] = (
             " that, because ∇_{Aᵢ}f is a multiple of Σ on S."
         ),
         hypotheses="Aᵢ = aᵢΣ⁻¹, x ~ N(0, Σ), w ~ N(0, Σ⁻¹)",
+        formula=(
+            r"\dot A_i=-\operatorname{tr}\big(\Sigma^{1/2}\,\nabla_{A_i}f\,\Sigma"
+            r"^{1/2}\big)\,\Sigma^{-1}\quad\Longrightarrow\quad\dot f=-d"
+            r"\sum_i{\lVert\nabla_{A_i}f\rVert}_F^2"
+        ),
     ),
     Entry(
         id="ahn2023/equation-31",
@@ -435,6 +497,10 @@ ENTRIES: tuple[Entry, ...] = (
             "G(X) = X Π(I + M X_iᵀA_iX_i), S̃_j = s_jI and dBᵢ/dt = −sᵢI; slopes"
             " along r_jΣ⁻¹ and s_jI equal those along R_j and S_j."
         ),
+        formula=(
+            r"G(X)=X\prod_i(I+MX_i^\top A_iX_i),\qquad\tilde R_j"
+            r"=r_j\Sigma^{-1},\qquad\tilde S_j=s_jI"
+        ),
     ),
     Entry(
         id="ahn2023/lemma-8",
@@ -446,6 +512,7 @@ ENTRIES: tuple[Entry, ...] = (
             " not."
         ),
         hypotheses="the setting of Theorem 4, A in S",
+        formula=r"f(\ldots,A_i,\ldots,A_j,\ldots)=f(\ldots,A_j,\ldots,A_i,\ldots)",
     ),
     Entry(
         id="ahn2023/lemma-9",
@@ -457,5 +524,9 @@ ENTRIES: tuple[Entry, ...] = (
             " Y_k and moves no other entry of Z_k."
         ),
         hypotheses="weights of the form (13); any laws of x and w⋆",
+        formula=(
+            r"f=\mathbb{E}\operatorname{tr}\big((I-M)\,\bar Y_k^\top\bar Y_k\,(I-M)"
+            r"\big)"
+        ),
     ),
 )

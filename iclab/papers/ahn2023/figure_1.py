@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure as Picture
 
 from iclab.evidence import Evidence, Figure, Scale, Tables
-from iclab.papers.ahn2023._drawing import (
+from iclab.papers._drawing import (
     BLACK,
     BLUE,
     SKY,
@@ -17,7 +17,6 @@ from iclab.papers.ahn2023._drawing import (
     panel,
     parts,
     sheet,
-    training_words,
 )
 from iclab.papers.ahn2023._experiments import (
     DIMENSION,
@@ -28,6 +27,7 @@ from iclab.papers.ahn2023._experiments import (
     stacked_runs,
     train_exactly,
     train_on_batch,
+    training_words,
 )
 from iclab.theory import optimal_steps
 

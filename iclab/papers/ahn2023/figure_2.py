@@ -7,13 +7,14 @@ import numpy as np
 from matplotlib.figure import Figure as Picture
 
 from iclab.evidence import Evidence, Figure, Scale, Tables
-from iclab.papers.ahn2023._drawing import heat_map, sheet, training_words
+from iclab.papers._drawing import heat_map, sheet
 from iclab.papers.ahn2023._experiments import (
     DIMENSION,
     distance,
     mean_diagonal,
     plain_settings,
     train_on_batch,
+    training_words,
 )
 from iclab.theory import optimal_steps
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
 from iclab.evidence import Evidence, Figure, Scale, Tables
-from iclab.papers.ahn2023._drawing import (
+from iclab.papers._drawing import (
     BLACK,
     BLUE,
     GREEN,
@@ -21,7 +21,6 @@ from iclab.papers.ahn2023._drawing import (
     panel,
     parts,
     sheet,
-    training_words,
 )
 from iclab.papers.ahn2023._experiments import (
     DIMENSION,
@@ -30,6 +29,7 @@ from iclab.papers.ahn2023._experiments import (
     stacked_runs,
     train_multiples,
     train_on_batch,
+    training_words,
 )
 from iclab.theory import optimal_gd_plus_plus, optimal_steps
 

@@ -8,13 +8,14 @@ import numpy as np
 from matplotlib.figure import Figure as Picture, SubFigure
 
 from iclab.evidence import Evidence, Figure, Scale, Tables
-from iclab.papers.ahn2023._drawing import heat_map, parts, sheet, training_words
+from iclab.papers._drawing import heat_map, parts, sheet
 from iclab.papers.ahn2023._experiments import (
     DIMENSION,
     distance,
     free_settings,
     mean_diagonal,
     train_on_batch,
+    training_words,
 )
 from iclab.theory import optimal_gd_plus_plus
 

@@ -14,7 +14,7 @@ from iclab.algorithms import LeastSquares
 from iclab.evaluation import sampled_risk
 from iclab.evidence import Evidence, Figure, Scale, Tables
 from iclab.models import LinearTransformer
-from iclab.papers.ahn2023._drawing import (
+from iclab.papers._drawing import (
     BLACK,
     BLUE,
     GREEN,

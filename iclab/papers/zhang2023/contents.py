@@ -13,6 +13,10 @@ ENTRIES: tuple[Entry, ...] = (
             " second moments alone."
         ),
         hypotheses="Any prompt and any weights; ρ = N.",
+        formula=(
+            r"\hat y=\left[W_{PV}\right]_{d+1,\,:}\;\frac{EE^\top}{N}\;\left[W_{KQ}"
+            r"\right]_{:,\,1:d}\;x_q"
+        ),
     ),
     Entry(
         id="zhang2023/theorem-4.1",
@@ -25,6 +29,15 @@ ENTRIES: tuple[Entry, ...] = (
             " Γ = (1 + 1/N)Λ + tr(Λ)I/N. The least loss is ½(tr Λ − tr Λ²Γ⁻¹)."
         ),
         hypotheses="y = ⟨w, x⟩, w ~ N(0, I), x ~ N(0, Λ), Λ > 0; Assumption 3.3",
+        formula=(
+            r"\begin{align*} W_{KQ}&\to\operatorname{tr}(\Gamma^{-2})^{-1/4}"
+            r"\begin{pmatrix}\Gamma^{-1}&0\\0&0\end{pmatrix}, & W_{PV}&"
+            r"\to\operatorname{tr}(\Gamma^{-2})^{1/4}\begin{pmatrix}0&0\\"
+            r"0&1\end{pmatrix},\\ \Gamma&=\Big(1+\frac1N\Big)\Lambda+"
+            r"\frac{\operatorname{tr}\Lambda}{N}I, & \min L&="
+            r"\frac12\big(\operatorname{tr}\Lambda-\operatorname{tr}\Lambda^2\Gamma"
+            r"^{-1}\big)\end{align*}"
+        ),
     ),
     Entry(
         id="zhang2023/equation-4.2",
@@ -36,6 +49,7 @@ ENTRIES: tuple[Entry, ...] = (
             " test length M are."
         ),
         hypotheses="Weights of (4.1), the end of gradient flow.",
+        formula=r"\hat y=x_q^\top\,\Gamma^{-1}\,\frac1M\sum_{i=1}^M y_ix_i",
     ),
     Entry(
         id="zhang2023/theorem-4.2",
@@ -61,6 +75,15 @@ ENTRIES: tuple[Entry, ...] = (
             "The formula holds when E y² is finite as well. The Hessian of R is 2Λ,"
             " which changes nothing in the proof."
         ),
+        formula=(
+            r"\begin{align*} \mathbb{E}(\hat y-y)^2&="
+            r"\min_w\mathbb{E}(\langle w,x\rangle-y)^2+"
+            r"\frac1M\operatorname{tr}[\Sigma\Gamma^{-2}\Lambda]\\ "
+            r"&\quad+\frac1{N^2}\Big[{\lVert a\rVert}^2_{\Gamma^{-2}\Lambda^3}"
+            r"+2\operatorname{tr}(\Lambda){\lVert a\rVert}^2_{\Gamma^{-2}\Lambda^2}"
+            r"+\operatorname{tr}(\Lambda)^2{\lVert a\rVert}^2_{\Gamma^{-2}\Lambda}"
+            r"\Big]\end{align*}"
+        ),
     ),
     Entry(
         id="zhang2023/section-4.1-risk-bounds",
@@ -73,6 +96,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         hypotheses=(
             "Trained model (4.1), x ~ N(0, Λ), no noise; κ the condition number of Λ."
+        ),
+        formula=(
+            r"\mathbb{E}_w\,\mathbb{E}(\hat y-y)^2\le\frac{(d"
+            r"+1)\operatorname{tr}\Lambda}{M}+\frac{(1+2d"
+            r"+d^2\kappa)\operatorname{tr}\Lambda}{N^2}"
         ),
     ),
     Entry(
@@ -93,6 +121,11 @@ ENTRIES: tuple[Entry, ...] = (
             "N ≥ √(2(1 + 2d + d²κ)tr(Λ))·ε^{-1/2}, with ε^{-1/2} outside the root,"
             " is enough, and for Λ ∝ I hardly more than that."
         ),
+        formula=(
+            r"M\ge\frac{2(d+1)\operatorname{tr}\Lambda}{\varepsilon},\qquad"
+            r" N\ge\sqrt{\frac{2(1+2d+d^2\kappa)\operatorname{tr}\Lambda}"
+            r"{\varepsilon}}"
+        ),
     ),
     Entry(
         id="zhang2023/section-4.2-task-shift",
@@ -105,6 +138,10 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         hypotheses=(
             "Inputs as in training; noise independent of them, with mean zero."
+        ),
+        formula=(
+            r"\mathbb{E}(\hat y-\langle w,x_q\rangle)^2=O(1/n)\quad\text{for}"
+            r"\quad M=N=n"
         ),
     ),
     Entry(
@@ -135,6 +172,10 @@ ENTRIES: tuple[Entry, ...] = (
             "The prediction is zero for queries with x_qᵀΓ⁻¹xᵢ = 0 for every"
             " example; for Λ ∝ I these are the orthogonal ones."
         ),
+        formula=(
+            r"x_q^\top\Gamma^{-1}x_i=0\;\text{ for every }i\quad\Longrightarrow"
+            r"\quad\hat y=0"
+        ),
     ),
     Entry(
         id="zhang2023/section-4.2-shifts",
@@ -154,6 +195,10 @@ ENTRIES: tuple[Entry, ...] = (
             "The factor is c², so a scaling is tolerated exactly when |c| = 1; the"
             " middle term is x_qᵀΛ⁻¹((1/M)Σ xᵢxᵢᵀ)w."
         ),
+        formula=(
+            r"\hat y\to x_q^\top\Lambda^{-1}\Big(\frac1M\sum_ix_ix_i^\top\Big)w"
+            r"\to c^2\langle w,x_q\rangle"
+        ),
     ),
     Entry(
         id="zhang2023/theorem-4.5",
@@ -167,6 +212,10 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses=(
             "Λ_τ diagonal with independent positive entries that have three"
             " moments; Assumption 3.3; σ² < 2‖E Λ_τΘ‖_F² / (√d E‖Γ_τ‖‖Λ_τ‖_F²)"
+        ),
+        formula=(
+            r"u_{-1}U_{11}\to\left[\mathbb{E}\,\Gamma_\tau\Lambda_\tau^2\right]^{-1}"
+            r"\,\mathbb{E}\,\Lambda_\tau^2"
         ),
     ),
     Entry(
@@ -183,6 +232,10 @@ ENTRIES: tuple[Entry, ...] = (
             " Λ_new is averaged (a query drawn from N(0, Λ_new) tells something"
             " about Λ_new, and the slope of prediction on truth is then 2/3)"
         ),
+        formula=(
+            r"\mathbb{E}\,\hat y\to\sum_i\frac{\mathbb{E}\lambda_i^2\;\mathbb{E}"
+            r"\lambda_i}{\mathbb{E}\lambda_i^3}\,x_iw_i"
+        ),
     ),
     Entry(
         id="zhang2023/figure-1-lsa-limit",
@@ -197,6 +250,7 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses=(
             "y = ⟨w, x⟩, w ~ N(0, I); the query has the prompt's own covariance"
         ),
+        formula=r"\frac1d\,\mathbb{E}(\hat y-y)^2\to c\Big(\frac23c^2-\frac43c+1\Big)",
     ),
     Entry(
         id="zhang2023/lemma-5.1",
@@ -208,6 +262,10 @@ ENTRIES: tuple[Entry, ...] = (
             " u₋₁) read column by column."
         ),
         hypotheses="Any prompt; U₁₁, u₂₁ from W_KQ and u₁₂, u₋₁ from W_PV.",
+        formula=(
+            r"\hat y=u^\top Hu,\qquad H=\frac12\,X\otimes\frac{EE^\top}{N},\qquad X"
+            r"=\begin{pmatrix}0&x_q\\x_q^\top&0\end{pmatrix}"
+        ),
     ),
     Entry(
         id="zhang2023/section-5.1-determinant",
@@ -218,6 +276,7 @@ ENTRIES: tuple[Entry, ...] = (
             " eigenvalue."
         ),
         hypotheses="x_q ≠ 0.",
+        formula=r"\det(\mu I-X)=\mu^{d-1}\big(\mu^2-{\lVert x_q\rVert}^2\big)",
     ),
     Entry(
         id="zhang2023/section-5.1-sign-count",
@@ -234,6 +293,10 @@ ENTRIES: tuple[Entry, ...] = (
             "H has exactly rank(E) = min(d, N) + 1 negative eigenvalues for almost"
             " every prompt; at least two, so the form is still not convex."
         ),
+        formula=(
+            r"\#\{\text{negative eigenvalues of }H\}"
+            r"=\operatorname{rank}E=\min(d,N)+1"
+        ),
     ),
     Entry(
         id="zhang2023/lemma-5.2",
@@ -245,6 +308,12 @@ ENTRIES: tuple[Entry, ...] = (
             " u₁₂ and u₂₁ stay zero."
         ),
         hypotheses="a start with u₁₂ = u₂₁ = 0, such as Assumption 3.3",
+        formula=(
+            r"\begin{align*}\dot U_{11}&=-u_{-1}^2\Gamma\Lambda U_{11}\Lambda"
+            r"+u_{-1}\Lambda^2\\ \dot u_{-1}&=-\operatorname{tr}\big[u_{-1}\Gamma"
+            r"\Lambda U_{11}\Lambda U_{11}^\top-\Lambda^2U_{11}^\top\big]"
+            r"\end{align*}"
+        ),
     ),
     Entry(
         id="zhang2023/lemma-5.3",
@@ -252,6 +321,7 @@ ENTRIES: tuple[Entry, ...] = (
         locator="Lemma 5.3, (5.6)",
         statement="At every global minimum of ℓ̃, u₋₁U₁₁ = Γ⁻¹.",
         hypotheses="Λ > 0",
+        formula=r"u_{-1}U_{11}=\Gamma^{-1}",
     ),
     Entry(
         id="zhang2023/lemma-5.4",
@@ -263,6 +333,14 @@ ENTRIES: tuple[Entry, ...] = (
             " tr(Γ⁻¹Λ⁻¹) tr(Λ⁻¹))."
         ),
         hypotheses="Assumption 3.3 with σ² < 2/(√d‖Γ‖)",
+        formula=(
+            r"{\lVert\nabla\tilde\ell\rVert}^2\ge\mu\,(\tilde\ell-"
+            r"\min\tilde\ell),\qquad\mu=\frac{\sigma^2{"
+            r"\lVert\Lambda\Theta\rVert}_F^2\,\big[2-\sqrt d\,\sigma^2"
+            r"\lVert\Gamma\rVert\big]}{\sqrt d\,{\lVert\Lambda\rVert}^2"
+            r"\operatorname{tr}(\Gamma^{-1}\Lambda^{-1})\operatorname{tr}(\Lambda"
+            r"^{-1})}"
+        ),
     ),
     Entry(
         id="zhang2023/equation-5.9",
@@ -273,6 +351,10 @@ ENTRIES: tuple[Entry, ...] = (
             " and σ."
         ),
         hypotheses="Assumption 3.3 with σ² < 2/(√d‖Γ‖)",
+        formula=(
+            r"u_{-1}\to{\lVert\Gamma^{-1}\rVert}_F^{1/2},\qquad U_{11}\to{"
+            r"\lVert\Gamma^{-1}\rVert}_F^{-1/2}\,\Gamma^{-1}"
+        ),
     ),
     Entry(
         id="zhang2023/equation-a.1",
@@ -283,6 +365,10 @@ ENTRIES: tuple[Entry, ...] = (
             " −2E(⟨H, uuᵀ⟩H)u + 2E(wᵀx_q H)u, for all weights."
         ),
         hypotheses="y = ⟨w, x⟩, w ~ N(0, I), x ~ N(0, Λ)",
+        formula=(
+            r"\dot u=-2\,\mathbb{E}\big(\langle H,uu^\top\rangle H\big)u"
+            r"+2\,\mathbb{E}\big(w^\top x_q\,H\big)u"
+        ),
     ),
     Entry(
         id="zhang2023/equation-a.3",
@@ -293,6 +379,12 @@ ENTRIES: tuple[Entry, ...] = (
             " and V_j = (0 ΛΛ_j; 0 0) with Λ_j the j-th column of Λ."
         ),
         hypotheses="w ~ N(0, I), independent of x ~ N(0, Λ)",
+        formula=(
+            r"\mathbb{E}[w^\top x_q\,H]=\frac12{\begin{pmatrix}0&A\\"
+            r"A^\top&0\end{pmatrix}},\quad A={\begin{pmatrix}V_1+V_1^\top\\"
+            r"\vdots\\V_d+V_d^\top\end{pmatrix}},\quad V_j={"
+            r"\begin{pmatrix}0&\Lambda\Lambda_j\\0&0\end{pmatrix}}"
+        ),
     ),
     Entry(
         id="zhang2023/sample-covariance-square",
@@ -303,6 +395,10 @@ ENTRIES: tuple[Entry, ...] = (
             " tr(Λ)Λ/N = ΓΛ."
         ),
         hypotheses="inputs independent, x ~ N(0, Λ)",
+        formula=(
+            r"\mathbb{E}\,\hat\Lambda^2=\Big(1+\frac1N\Big)\Lambda^2+"
+            r"\frac{\operatorname{tr}\Lambda}{N}\Lambda=\Gamma\Lambda"
+        ),
     ),
     Entry(
         id="zhang2023/lemma-a.1",
@@ -321,6 +417,12 @@ ENTRIES: tuple[Entry, ...] = (
         correction=(
             "L = ℓ̃ + tr(Λ)/2 on u₁₂ = u₂₁ = 0, where L has no slope in u₁₂ and"
             " u₂₁; the flow stays there, so the two flows agree."
+        ),
+        formula=(
+            r"\tilde\ell=\operatorname{tr}\Big[\frac12u_{-1}^2\Gamma\Lambda U_{11}"
+            r"\Lambda U_{11}^\top-u_{-1}\Lambda^2U_{11}^\top\Big],\qquad L"
+            r"=\tilde\ell+\frac{\operatorname{tr}\Lambda}{2}\;\text{ where }u_{12}"
+            r"=u_{21}=0"
         ),
     ),
     Entry(
@@ -345,6 +447,11 @@ ENTRIES: tuple[Entry, ...] = (
         correction=(
             "The lines read −u₋₁tr[a + b] and −2u₋₁tr[Λ²U₁₁]; so the chain holds."
         ),
+        formula=(
+            r"\tilde\ell-\min\tilde\ell=\frac12{\lVert\Gamma^{1/2}\big(u_{-1}\Lambda"
+            r"^{1/2}U_{11}\Lambda^{1/2}-\Lambda\Gamma^{-1}\big)\rVert}_F^2,"
+            r"\qquad\min\tilde\ell=-\frac12\operatorname{tr}(\Lambda^2\Gamma^{-1})"
+        ),
     ),
     Entry(
         id="zhang2023/lemma-a.3",
@@ -352,6 +459,7 @@ ENTRIES: tuple[Entry, ...] = (
         locator="Lemma A.3, (A.12)",
         statement="u₋₁² = ‖U₁₁‖²_F at all times of the flow.",
         hypotheses="Assumption 3.3, which makes it true at the start",
+        formula=r"u_{-1}^2={\lVert U_{11}\rVert}_F^2",
     ),
     Entry(
         id="zhang2023/lemma-a.4",
@@ -362,6 +470,10 @@ ENTRIES: tuple[Entry, ...] = (
             " at the start and u₋₁ stays positive at all times."
         ),
         hypotheses="Assumption 3.3",
+        formula=(
+            r"0<\sigma^2<\frac{2}{\sqrt d\,\lVert\Gamma\rVert}\quad"
+            r"\Longrightarrow\quad\tilde\ell(0)<0,\quad u_{-1}(t)>0"
+        ),
     ),
     Entry(
         id="zhang2023/lemma-a.5",
@@ -371,6 +483,11 @@ ENTRIES: tuple[Entry, ...] = (
             "At all times u₋₁ ≥ (σ²‖ΛΘ‖²_F [2 − √d σ²‖Γ‖] / (2√d ‖Λ‖²))^{1/2} > 0."
         ),
         hypotheses="Assumption 3.3 with σ² < 2/(√d‖Γ‖)",
+        formula=(
+            r"u_{-1}^2\ge\frac{\sigma^2{\lVert\Lambda\Theta\rVert}_F^2\,\big[2-"
+            r"\sqrt d\,\sigma^2\lVert\Gamma\rVert\big]}{2\sqrt d\,{"
+            r"\lVert\Lambda\rVert}^2}>0"
+        ),
     ),
     Entry(
         id="zhang2023/lemma-c.1",
@@ -382,6 +499,12 @@ ENTRIES: tuple[Entry, ...] = (
             " with γ, ξ, ζ from the first three moments, and u₁₂ = u₂₁ = 0 stays."
         ),
         hypotheses="Assumption 3.3; positive entries with three moments",
+        formula=(
+            r"\begin{align*}\dot u_{ii}&=-\gamma_iu_{-1}^2u_{ii}+\xi_iu_{-1},"
+            r"\qquad\dot u_{ij}=-\zeta_{ij}u_{-1}^2u_{ij},\\ "
+            r"\dot u_{-1}&=-u_{-1}\Big(\sum_i\gamma_iu_{ii}^2+"
+            r"\sum_{i\ne j}\zeta_{ij}u_{ij}^2\Big)+\sum_i\xi_iu_{ii}\end{align*}"
+        ),
     ),
     Entry(
         id="zhang2023/lemma-c.3",
@@ -393,6 +516,11 @@ ENTRIES: tuple[Entry, ...] = (
             " = diag(ξᵢ/γᵢ); the gap to it is a sum of squares."
         ),
         hypotheses="as Corollary C.2; u₁₂ = u₂₁ = 0",
+        formula=(
+            r"\ell_{\mathrm{rdm}}=\frac12u_{-1}^2\Big(\sum_i\gamma_iu_{ii}^2+"
+            r"\sum_{i\ne j}\zeta_{ij}u_{ij}^2\Big)-u_{-1}\sum_i\xi_iu_{ii},"
+            r"\qquad\min\ell_{\mathrm{rdm}}=-\frac12\sum_i\frac{\xi_i^2}{\gamma_i}"
+        ),
     ),
     Entry(
         id="zhang2023/lemma-c.5",
@@ -400,6 +528,7 @@ ENTRIES: tuple[Entry, ...] = (
         locator="Lemma C.5, (C.9)",
         statement="u₋₁² = ‖U₁₁‖_F² along the whole flow on random covariances.",
         hypotheses="Assumption 3.3",
+        formula=r"u_{-1}^2={\lVert U_{11}\rVert}_F^2",
     ),
     Entry(
         id="zhang2023/lemma-c.6",
@@ -421,6 +550,11 @@ ENTRIES: tuple[Entry, ...] = (
             " the lemma stands, its condition asks for more than it needs, and u₋₁"
             " > 0 also under σ² < 2E‖Λ_τΘ‖_F² / (√d E‖Γ_τ‖‖Λ_τ‖_F²)."
         ),
+        formula=(
+            r"\sigma^2<\frac{2\,\mathbb{E}{\lVert\Lambda_\tau\Theta\rVert}_F^2}{"
+            r"\sqrt d\;\mathbb{E}\lVert\Gamma_\tau\rVert{"
+            r"\lVert\Lambda_\tau\rVert}_F^2}\quad\Longrightarrow\quad u_{-1}(t)>0"
+        ),
     ),
     Entry(
         id="zhang2023/lemma-c.7",
@@ -431,6 +565,12 @@ ENTRIES: tuple[Entry, ...] = (
             " Λ_τ²‖)."
         ),
         hypotheses="Assumption 3.3 and (C.10)",
+        formula=(
+            r"u_{-1}^2\ge\frac{\sigma^2\big[2{\lVert\mathbb{E}\,\Lambda_\tau\Theta"
+            r"\rVert}_F^2-\sqrt d\,\sigma^2\,\mathbb{E}"
+            r"\lVert\Gamma_\tau\rVert{\lVert\Lambda_\tau\rVert}_F^2\big]}{2\sqrt d\,"
+            r"\lVert\mathbb{E}\,\Lambda_\tau^2\rVert}"
+        ),
     ),
     Entry(
         id="zhang2023/lemma-c.8",
@@ -442,6 +582,10 @@ ENTRIES: tuple[Entry, ...] = (
             " like e^{−νt}."
         ),
         hypotheses="Assumption 3.3 and (C.10)",
+        formula=(
+            r"{\lVert\nabla\ell_{\mathrm{rdm}}\rVert}^2"
+            r"\ge\nu\,(\ell_{\mathrm{rdm}}-\min\ell_{\mathrm{rdm}})"
+        ),
     ),
     Entry(
         id="zhang2023/equation-c.15",
@@ -458,6 +602,11 @@ ENTRIES: tuple[Entry, ...] = (
             " elsewhere in every case tried."
         ),
         correction="u₋₁ → [Σξᵢ²/γᵢ²]^{1/4}, as (C.17) in the proof has it.",
+        formula=(
+            r"u_{-1}\to\left[\sum_i\frac{\xi_i^2}{\gamma_i^2}\right]^{1/4},"
+            r"\qquad u_{ii}\to\left[\sum_j\frac{\xi_j^2}{\gamma_j^2}\right]^{-1/4}"
+            r"\frac{\xi_i}{\gamma_i}"
+        ),
     ),
     Entry(
         id="zhang2023/lemmas-d",
@@ -471,6 +620,10 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses=(
             "x ~ N(0, Λ); U, V ∈ ℝ^{d×n} with d ≤ n; ⪰ 0 means symmetric and"
             " semi-definite (without symmetry the last equivalence is false)."
+        ),
+        formula=(
+            r"\mathbb{E}[xx^\top Axx^\top]=\Lambda(A+A^\top)\Lambda"
+            r"+\operatorname{tr}(A\Lambda)\,\Lambda"
         ),
     ),
 )

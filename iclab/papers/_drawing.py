@@ -1,4 +1,4 @@
-"""How the figures of this room look: colours, curves over runs, heat maps."""
+"""How figures look: pages and panels, colours, curves over runs, heat maps."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,10 +6,21 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.ticker import FuncFormatter, LogLocator
 
 # Okabe and Ito's colours, which survive every common colour blindness.
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 SKY, PURPLE, BLACK, GREY = "#56B4E9", "#CC79A7", "#000000", "#7F7F7F"
+
+# Colour and marker of the first curve of a family, the second, …
+CURVES = (
+    (ORANGE, "o"),
+    (SKY, "s"),
+    (GREEN, "^"),
+    (BLUE, "D"),
+    (VERMILION, "v"),
+    (PURPLE, "P"),
+)
 
 # Width of every figure, in inches.
 WIDTH = 10.0
@@ -40,9 +51,27 @@ def panel(axis: Axes, title: str, x: str, y: str = "") -> None:
     axis.spines[["top", "right"]].set_visible(False)
 
 
-def band(axis: Axes, runs: np.ndarray, label: str, color: str, **style: Any) -> None:
-    """Mean over runs by iteration, and the range from the smallest to the largest."""
-    x = np.arange(runs.shape[1])
+def log_scale(axis: Axes, parts: Sequence[float] = (1, 2, 5)) -> None:
+    """A logarithmic vertical axis with plain numbers at these parts of every decade."""
+    axis.set_yscale("log")
+    axis.yaxis.set_major_locator(LogLocator(subs=parts, numticks=99))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.minorticks_off()
+
+
+def band(
+    axis: Axes,
+    runs: np.ndarray,
+    label: str,
+    color: str,
+    x: np.ndarray | None = None,
+    **style: Any,
+) -> None:
+    """Mean over runs by iteration, and the range from the smallest to the largest.
+
+    `x` says which iterations the columns belong to; by default 0, 1, 2, …
+    """
+    x = np.arange(runs.shape[1]) if x is None else x
     axis.fill_between(x, runs.min(0), runs.max(0), color=color, alpha=0.2, linewidth=0)
     axis.plot(x, runs.mean(0), color=color, label=label, **style)
 
@@ -88,11 +117,3 @@ def heat_map(axis: Axes, matrix: np.ndarray, limit: float, title: str) -> None:
     axis.set_yticks([])
     axis.spines[:].set_visible(False)
     axis.set_title(title, fontsize=10)
-
-
-def training_words(table: Any) -> str:
-    """How a run was trained, for captions."""
-    draws = int(table["draws"])
-    kind = "prompts" if bool(table["tokens"]) else "sample covariances"
-    weights = "whitened weights" if bool(table["whitened_training"]) else "weights"
-    return f"L-BFGS moves the {weights} on a fixed batch of {draws:,} {kind}"

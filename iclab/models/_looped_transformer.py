@@ -1,0 +1,166 @@
+"""One linear attention layer in a loop, and the same layers without shared weights."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from iclab.core import (
+    AbstractPredictor,
+    Prompt,
+    finite_array,
+    positive_integer,
+    require,
+    same_dimension,
+)
+from iclab.models._linear_transformer import LinearTransformer
+
+
+class UntiedTransformer(AbstractPredictor):
+    r"""L layers of linear attention, each with weights of its own.
+
+    $$Z_{t+1}=Z_t-\tfrac1nP_tZ_tM(Z_t^\top Q_tZ_t),\quad
+      Q_t=\begin{pmatrix}A_t&0\\0&0\end{pmatrix},\quad
+      P_t=\begin{pmatrix}0&0\\u_t^\top&1\end{pmatrix},\qquad\hat y=-[Z_L]_{d+1,n+1}$$
+
+    with A_t = `A[t]` and u_t = `u[t]`. The inputs never change, so a layer acts on the
+    labels alone, and they matter only through c_t = (1/n) Σ y_t x:
+
+    $$\hat y_{t+1}=\hat y_t+(c_t+Su_t)^\top A_tx_q,\qquad
+      c_{t+1}=c_t-SA_t^\top(c_t+Su_t),\qquad c_0=\tfrac1n\textstyle\sum_iy_ix_i$$
+
+    Source: gatmiry2024, Theorem A.1 and (11).
+    Differs from the paper: layers count from 0 and use the weights of their own index.
+    """
+
+    A: Float[Array, "layers d d"]
+    u: Float[Array, "layers d"]
+
+    def __check_init__(self):
+        owner = "UntiedTransformer"
+        shape = self.A.shape
+        stacked = len(shape) == 3 and shape[0] >= 1 and shape[1] == shape[2] >= 1
+        rule = "a stack of d×d matrices, one per layer"
+        require(stacked, owner, "A", rule, f"shape {shape}")
+        finite_array(self.A, owner, "A")
+        _offset(self.u, shape[:2], owner)
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the inputs."""
+        return self.A.shape[-1]
+
+    def __call__(self, prompt: Prompt) -> Float[Array, ""]:
+        """Predict in Gram space: O(nd²) once, then O(d²) a layer."""
+        return self.by_layer(prompt)[-1]
+
+    def by_layer(self, prompt: Prompt) -> Float[Array, " layers"]:
+        """Predictions after one layer, two, …, in one pass."""
+        same_dimension("UntiedTransformer", self.dimension, prompt)
+        return _predictions(self.A, self.u, prompt)
+
+    def in_token_space(self, prompt: Prompt) -> Float[Array, ""]:
+        """Predict by (2)–(4) as written: the reference, O(n²d) a layer."""
+        return self.to_linear_transformer().in_token_space(prompt)
+
+    def to_linear_transformer(self) -> LinearTransformer:
+        """The same network in the convention of ahn2023, where updates have a plus."""
+        layers, d = self.u.shape
+        empty = jnp.zeros((layers, d + 1, d + 1), self.A.dtype)
+        value = empty.at[:, d, :d].set(self.u).at[:, d, d].set(1.0)
+        return LinearTransformer(value, empty.at[:, :d, :d].set(-self.A))
+
+
+class LoopedTransformer(AbstractPredictor):
+    r"""One layer of linear attention applied again and again.
+
+    `UntiedTransformer` with A_t = `A` and u_t = `u` in every layer. `loops` is how
+    often the layer is applied when a call does not say otherwise: a model trained with
+    2 loops runs with 50 as `model(prompt, loops=50)`.
+
+    With u = 0 and symmetric A the layers are gradient descent preconditioned by A,
+
+    $$w_{t+1}=w_t+\tfrac1nA\sum_i(y_i-\langle w_t,x_i\rangle)x_i,\qquad w_0=0,\qquad
+      \hat y_t=\langle w_t,x_q\rangle$$
+
+    Source: gatmiry2024, (2)–(4) with the weights of Section 3.5.
+    Differs from the paper: nothing.
+    """
+
+    A: Float[Array, "d d"]
+    u: Float[Array, " d"]
+    loops: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        A: Float[Array, "d d"],
+        u: Float[Array, " d"] | None = None,
+        *,
+        loops: int = 1,
+    ):
+        self.A = A
+        self.u = jnp.zeros_like(A[0]) if u is None else u
+        self.loops = loops
+
+    def __check_init__(self):
+        owner = "LoopedTransformer"
+        shape = self.A.shape
+        square = len(shape) == 2 and shape[0] == shape[1] >= 1
+        require(square, owner, "A", "a square matrix", f"shape {shape}")
+        finite_array(self.A, owner, "A")
+        _offset(self.u, shape[:1], owner)
+        positive_integer(self.loops, owner, "loops")
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the inputs."""
+        return len(self.A)
+
+    def __call__(self, prompt: Prompt, loops: int | None = None) -> Float[Array, ""]:
+        """Predict in Gram space: O(nd²) once, then O(d²) a loop."""
+        return self.by_loop(prompt, loops)[-1]
+
+    def by_loop(
+        self, prompt: Prompt, loops: int | None = None
+    ) -> Float[Array, " loops"]:
+        """Predictions after one loop, two, …, in one pass."""
+        untied = self.unrolled(loops)
+        same_dimension("LoopedTransformer", self.dimension, prompt)
+        return untied.by_layer(prompt)
+
+    def in_token_space(
+        self, prompt: Prompt, loops: int | None = None
+    ) -> Float[Array, ""]:
+        """Predict by (2)–(4) as written: the reference, O(n²d) a loop."""
+        return self.unrolled(loops).in_token_space(prompt)
+
+    def unrolled(self, loops: int | None = None) -> UntiedTransformer:
+        """The same network as so many separate layers."""
+        given = self.loops if loops is None else loops
+        count = positive_integer(given, "LoopedTransformer", "loops")
+        d = self.dimension
+        A = jnp.broadcast_to(self.A, (count, d, d))
+        return UntiedTransformer(A, jnp.broadcast_to(self.u, (count, d)))
+
+
+def _predictions(
+    A: Float[Array, "layers d d"], u: Float[Array, "layers d"], prompt: Prompt
+) -> Float[Array, " layers"]:
+    S, x_q = prompt.gram(), prompt.query
+
+    def layer(state, weights):
+        c, prediction = state
+        A, u = weights
+        pull = A.T @ (c + S @ u)
+        prediction = prediction + pull @ x_q
+        return (c - S @ pull, prediction), prediction
+
+    start = (prompt.correlation(), jnp.zeros((), x_q.dtype))
+    _, predictions = jax.lax.scan(layer, start, (A, u))
+    return predictions
+
+
+def _offset(u: Array, shape: tuple[int, ...], owner: str) -> None:
+    rule = f"of shape {shape}, as `A` asks"
+    require(u.shape == shape, owner, "u", rule, f"shape {u.shape}")
+    finite_array(u, owner, "u")

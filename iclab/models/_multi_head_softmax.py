@@ -1,0 +1,166 @@
+"""One layer of multi-head softmax attention over a dictionary of tokens."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, DTypeLike, Float, PRNGKeyArray
+
+from iclab.core import finite_array, finite_number, positive_integer, require
+
+
+class MultiHeadSoftmax(eqx.Module):
+    r"""Predicts the labels of all K tokens from the labels of the first N.
+
+    $$\hat y_k=\Big\langle y,\;\sum_{h=1}^Hw_{h,k}\,
+      \mathrm{softmax}(V^\top Q_hv_k)\Big\rangle,\qquad k=1,\dots,K$$
+
+    with Q_h = `key_query[h]` (d×d) and w_{h,k} = `value[h, k]`; V holds the first N
+    tokens. The prediction is linear in the labels, ŷ = Âᵀy, with the N×K matrix Â of
+    `weights`.
+
+    It answers for a whole dictionary at once, and w belongs to the tokens of that
+    dictionary, so it is no predictor of single prompts. It computes in the precision of
+    its parameters.
+
+    Source: yang2024, (5)–(8).
+    Differs from the paper: tokens are rows.
+    """
+
+    key_query: Float[Array, "heads d d"]
+    value: Float[Array, "heads K"]
+
+    def __check_init__(self):
+        owner, Q, w = "MultiHeadSoftmax", self.key_query, self.value
+        stacked = Q.ndim == 3 and Q.shape[1] == Q.shape[2] >= 1 and len(Q) >= 1
+        rule = "a stack of d×d matrices, one per head"
+        require(stacked, owner, "key_query", rule, f"shape {Q.shape}")
+        rule = f"a matrix of {len(Q)} rows, one per head"
+        holds = w.ndim == 2 and len(w) == len(Q)
+        require(holds, owner, "value", rule, f"shape {w.shape}")
+        finite_array(Q, owner, "key_query")
+        finite_array(w, owner, "value")
+
+    @classmethod
+    def random(
+        cls,
+        key: PRNGKeyArray,
+        *,
+        heads: int,
+        input_dim: int,
+        dictionary_size: int,
+        scale: float = 1.0,
+        dtype: DTypeLike = float,
+    ) -> "MultiHeadSoftmax":
+        """The start of the paper: Q_h with entries N(0, β²), β = `scale`, and w = 0.
+
+        Source: yang2024, Proposition 1 and Theorem 1.
+        """
+        owner = "MultiHeadSoftmax.random"
+        H = positive_integer(heads, owner, "heads")
+        d = positive_integer(input_dim, owner, "input_dim")
+        K = positive_integer(dictionary_size, owner, "dictionary_size")
+        finite_number(scale, owner, "scale", at_least=0)
+        Q = scale * jax.random.normal(key, (H, d, d))
+        return cls(Q.astype(dtype), jnp.zeros((H, K), dtype))
+
+    @property
+    def heads(self) -> int:
+        """Number H of heads."""
+        return self.key_query.shape[0]
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the tokens."""
+        return self.key_query.shape[1]
+
+    @property
+    def dictionary_size(self) -> int:
+        """Number K of tokens."""
+        return self.value.shape[1]
+
+    def attention(
+        self, tokens: Float[Array, "K d"], context_length: int
+    ) -> Float[Array, "heads N K"]:
+        r"""Attention $s^h_k=\mathrm{softmax}(V^\top Q_hv_k)$ of token k on the first N.
+
+        Source: yang2024, (28).
+        """
+        V, N = self._dictionary(tokens, context_length)
+        # Keys first: H·N·d numbers, where H·d·K would stand the other way round.
+        keys = jnp.einsum("id,hde->hie", V[:N], self.key_query)
+        return jax.nn.softmax(keys @ V.T, axis=1)
+
+    def weights(
+        self, tokens: Float[Array, "K d"], context_length: int
+    ) -> Float[Array, "N K"]:
+        r"""$\hat A(\theta)=\big(\sum_hw_{h,k}s^h_k\big)_k$, with which $\hat y=\hat
+        A^\top y$.
+
+        Source: yang2024, (35).
+        """
+        attention = self.attention(tokens, context_length)
+        return jnp.sum(self.value[:, None, :] * attention, axis=0)
+
+    def __call__(
+        self, tokens: Float[Array, "K d"], labels: Float[Array, " N"]
+    ) -> Float[Array, " K"]:
+        """Predicted labels of all tokens, from those of the first N."""
+        y = labels.astype(self.value.dtype)
+        return y @ self.weights(tokens, len(labels))
+
+    def in_token_space(
+        self, tokens: Float[Array, "K d"], labels: Float[Array, " N"]
+    ) -> Float[Array, " K"]:
+        """The same by (5)–(7) as written: the reference, for small sizes."""
+        return jnp.diagonal(self.output(tokens, labels))
+
+    def output(
+        self, tokens: Float[Array, "K d"], labels: Float[Array, " N"]
+    ) -> Float[Array, "K K"]:
+        r"""The attention map T(E) of (6); its diagonal is the prediction.
+
+        $$T(E)=W^O\begin{pmatrix}\mathrm{head}_1\\\vdots\\\mathrm{head}_H\end{pmatrix},
+          \qquad\mathrm{head}_h=W^V_hE^P\,\mathrm{softmax}\big((E^P)^\top(W^K_h)^\top
+          W^Q_hE\big)$$
+        """
+        V, N = self._dictionary(tokens, len(labels))
+        W_O, W_V, W_K, W_Q = self.projections()
+        shown = jnp.column_stack([V[:N], labels]).T
+        asked = jnp.column_stack([V[N:], jnp.zeros(len(V) - N)]).T
+        E = jnp.concatenate([shown, asked], axis=1)
+
+        def head(W_V, W_K, W_Q):
+            scores = shown.T @ W_K.T @ W_Q @ E
+            return W_V @ shown @ jax.nn.softmax(scores, axis=0)
+
+        heads = jax.vmap(head)(W_V, W_K, W_Q)
+        return W_O @ heads.reshape(-1, len(V))
+
+    def projections(
+        self,
+    ) -> tuple[
+        Float[Array, "K HK"],
+        Float[Array, "heads K k"],
+        Float[Array, "heads k k"],
+        Float[Array, "heads k k"],
+    ]:
+        """W_O, W_V, W_K, W_Q of (7), k = d+1: W_O = (I, …, I), W_V = (0, w_h), and
+        W_K = I beside W_Q = diag(Q_h, 0), one of many pairs with the product (7b).
+        """
+        H, d, K = self.heads, self.dimension, self.dictionary_size
+        W_O = jnp.tile(jnp.eye(K), (1, H))
+        W_V = jnp.zeros((H, K, d + 1)).at[:, :, d].set(self.value)
+        W_Q = jnp.zeros((H, d + 1, d + 1)).at[:, :d, :d].set(self.key_query)
+        W_K = jnp.broadcast_to(jnp.eye(d + 1), W_Q.shape)
+        return W_O, W_V, W_K, W_Q
+
+    def _dictionary(
+        self, tokens: Float[Array, "K d"], context_length: int
+    ) -> tuple[Float[Array, "K d"], int]:
+        owner, shape = "MultiHeadSoftmax", (self.dictionary_size, self.dimension)
+        rule = f"of the model's shape {shape}, a row per token"
+        require(tokens.shape == shape, owner, "tokens", rule, f"shape {tokens.shape}")
+        N = positive_integer(context_length, owner, "context_length")
+        rule = f"at most the dictionary's size {shape[0]}"
+        require(shape[0] >= N, owner, "context_length", rule, N)
+        return tokens.astype(self.key_query.dtype), N

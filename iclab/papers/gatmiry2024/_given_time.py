@@ -1,0 +1,88 @@
+"""Flows of a few numbers, each followed up to a time of its own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from iclab.theory import convergence_time, dominance_threshold, looped_flow
+
+# Local error of a step, relative to the solution.
+TOLERANCE = 1e-11
+
+_MOST_STEPS = 4096
+
+
+@dataclass(frozen=True)
+class Run:
+    """Gradient flow from A = aI, or from a diagonal matrix, until a loss of ξ.
+
+    Time is that of Theorem 3.3 as corrected unless `printed`.
+    """
+
+    dimension: int
+    samples: int
+    loops: int
+    xi: float
+    start: float | tuple[float, ...] = 0.0
+    printed: bool = False
+
+    @property
+    def time(self) -> float:
+        """The theorem's time; its hypothesis on ξ has to hold."""
+        d, L = self.dimension, self.loops
+        assert self.xi >= dominance_threshold(d, self.samples, L)
+        return convergence_time(self.xi, L, dimension=d, corrected=not self.printed)
+
+
+def steps_reached(runs: list[Run]) -> tuple[dict[Run, float], int]:
+    """a at the end of runs from multiples of I, and the steps that the solver took."""
+
+    def field(a):
+        return jnp.stack(
+            [
+                looped_flow(one, run.dimension, run.samples, run.loops)
+                for one, run in zip(a, runs, strict=True)
+            ]
+        )
+
+    start, time = (
+        np.array([getattr(run, name) for run in runs]) for name in ("start", "time")
+    )
+    ends, steps = solution_at(field, start, time)
+    return dict(zip(runs, ends.tolist(), strict=True)), steps
+
+
+def solution_at(
+    field: Callable[[Float[Array, " k"]], Float[Array, " k"]],
+    start: Float[np.ndarray, " k"],
+    time: Float[np.ndarray, " k"],
+) -> tuple[Float[np.ndarray, " k"], int]:
+    """Solve ẏ_i = field_i(y_i) until `time`_i, and count the steps.
+
+    One system in units of the times; explicit (eighth order), since what is solved here
+    is not stiff.
+    """
+    rescaled = jnp.asarray(time)
+
+    @jax.jit
+    def solve(start):
+        solution = diffrax.diffeqsolve(
+            diffrax.ODETerm(lambda t, y, args: rescaled * field(y)),
+            diffrax.Dopri8(),
+            t0=0.0,
+            t1=1.0,
+            dt0=None,
+            y0=start,
+            stepsize_controller=diffrax.PIDController(rtol=TOLERANCE, atol=TOLERANCE),
+            max_steps=_MOST_STEPS,
+        )
+        assert solution.ys is not None
+        return solution.ys[-1], solution.stats["num_accepted_steps"]
+
+    end, steps = solve(jnp.asarray(start))
+    return np.asarray(end), int(steps)

@@ -1,0 +1,198 @@
+"""Training runs behind Figures 1–4: a layer in a loop, and layers of their own.
+
+Inputs have covariance I and w ~ N(0, I). Adam sees fresh prompts at every step, with a
+rate that falls to 0 along a half cosine.
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float
+
+from iclab.evidence import Scale
+from iclab.models import UntiedTransformer
+from iclab.tasks import LinearRegression
+from iclab.theory import wishart_quadrature
+from iclab.training import LoopedRuns, fit_loops
+
+# Standard deviation of A's entries before training.
+_START = 0.01
+
+
+def settings_of(scale: Scale) -> dict[str, Any]:
+    """Sizes of Figures 2–4; the paper names d = 10 and no others."""
+    dimension, samples, loops, seeds, batch, steps = {
+        "smoke": (4, 8, [1, 2, 3], 2, 256, 200),
+        "desk": (10, 20, [1, 2, 3, 5, 10], 2, 256, 400),
+        "paper": (10, 20, [1, 2, 3, 5, 10], 5, 2_000, 4_000),
+    }[scale]
+    return {
+        "dimension": dimension,
+        "samples": samples,
+        "loops": loops,
+        "seeds": seeds,
+        "batch": batch,
+        "steps": steps,
+        "every": steps // 40,
+        "rate": 0.02,
+    }
+
+
+def train_looped(settings: Mapping[str, Any], key: Any) -> LoopedRuns:
+    """Every number of loops in `settings` and every seed, side by side."""
+    s = settings
+    return fit_loops(
+        LinearRegression(jnp.eye(s["dimension"])),
+        loops=s["loops"],
+        seeds=s["seeds"],
+        examples=s["samples"],
+        batch=s["batch"],
+        steps=s["steps"],
+        optimiser=_optimiser(s["rate"], s["steps"]),
+        key=quick_key(key),
+        start_scale=_START,
+        every=s["every"],
+    )
+
+
+class UntiedRuns(NamedTuple):
+    """Trained layers, and the loss on each step's own prompts; axes as `LoopedRuns`.
+
+    Layers beyond a model's number are not trained and count as zero.
+    """
+
+    A: Float[Array, "counts seeds layers d d"]
+    u: Float[Array, "counts seeds layers d"]
+    losses: Float[Array, "counts seeds steps"]
+
+
+def train_untied(settings: Mapping[str, Any], key: Any) -> UntiedRuns:
+    """As many separate layers as loops; on the same prompts, if the key is the same."""
+    s = settings
+    sizes = (s["dimension"], s["samples"], s["batch"], s["steps"], max(s["loops"]))
+    keys = jax.vmap(functools.partial(jax.random.fold_in, quick_key(key)))(
+        jnp.arange(s["seeds"])
+    )
+    return _train_untied(jnp.array(s["loops"]), keys, sizes, s["rate"])
+
+
+def quick_key(key: Any) -> Any:
+    """The same seed for XLA's own generator, whose programs compile much faster."""
+    data = np.asarray(jax.random.key_data(key)).ravel()
+    return jax.random.wrap_key_data(jnp.asarray(np.tile(data, 2)), impl="rbg")
+
+
+def to_identity(A: np.ndarray) -> np.ndarray:
+    """‖A − I‖_F/‖I‖_F, over the last two axes."""
+    rest = A - np.eye(A.shape[-1])
+    return np.asarray(np.linalg.norm(rest, axis=(-2, -1)) / np.sqrt(A.shape[-1]))
+
+
+def to_multiples(A: np.ndarray) -> np.ndarray:
+    """min_α ‖A − αI‖_F/‖A‖_F, over the last two axes."""
+    multiple = mean_diagonal(A)[..., None, None] * np.eye(A.shape[-1])
+    sizes = np.linalg.norm(A, axis=(-2, -1))
+    return np.asarray(np.linalg.norm(A - multiple, axis=(-2, -1)) / sizes)
+
+
+def mean_diagonal(A: np.ndarray) -> np.ndarray:
+    """tr A/d: the α of the multiple of I that is nearest to A."""
+    return np.asarray(np.trace(A, axis1=-2, axis2=-1) / A.shape[-1])
+
+
+def blocks(losses: Array, every: int) -> np.ndarray:
+    """Mean over every `every` steps: single batches are too noisy to draw."""
+    shape = (*losses.shape[:-1], losses.shape[-1] // every, every)
+    return np.asarray(losses).reshape(shape).mean(-1)
+
+
+def population_loss(
+    A: np.ndarray, u: np.ndarray, samples: int, draws: int, key: Any
+) -> tuple[float, float]:
+    """Loss of layers A_t, u_t, and its standard error: exact at the nearest multiples.
+
+    The exact loss of layers α_tI with α_t = tr A_t/d, plus the mean over `draws` sample
+    covariances of what A and u change. That difference is small and varies little,
+    while the loss itself is carried by rare prompts.
+    """
+    d = A.shape[-1]
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel().tolist())
+    X = rng.normal(size=(draws, samples, d))
+    S = np.swapaxes(X, 1, 2) @ X / samples
+    alpha = mean_diagonal(A)
+    multiples = alpha[:, None, None] * np.eye(d)
+    change = _losses_given(S, A, u) - _losses_given(S, multiples, np.zeros_like(u))
+    h, weight = map(np.asarray, wishart_quadrature(d, samples, 2 * len(A)))
+    residual = np.prod(1 - alpha[:, None] * h, axis=0)
+    exact = d * np.sum(weight * residual**2)
+    error = change.std(ddof=1) / np.sqrt(draws)
+    return float(exact + change.mean()), float(error)
+
+
+def words(settings: Mapping[str, Any]) -> str:
+    """How the runs were trained, for captions."""
+    runs = "one run" if settings["seeds"] == 1 else f"{settings['seeds']} runs"
+    return (
+        f"{runs} for every curve, {settings['steps']:,} steps of Adam on "
+        f"{settings['batch']:,} fresh prompts each"
+    )
+
+
+def _losses_given(S: np.ndarray, A: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Losses on prompts with these sample covariances, w and the query integrated out.
+
+    The error is ⟨r_L, x_q⟩ with r_0 = w and r_{t+1} = r_t − A_tᵀS(r_t + u_t): affine in
+    w.
+    """
+    rate = np.broadcast_to(np.eye(S.shape[-1]), S.shape)
+    constant = np.zeros(S.shape[:-1])
+    for A_t, u_t in zip(A, u, strict=True):
+        pull = A_t.T @ S
+        rate = rate - pull @ rate
+        constant = constant - np.einsum("bij,bj->bi", pull, constant + u_t)
+    return (rate**2).sum((1, 2)) + (constant**2).sum(1)
+
+
+def _optimiser(rate: float, steps: int) -> optax.GradientTransformation:
+    return optax.adam(optax.cosine_decay_schedule(rate, steps))
+
+
+@functools.partial(jax.jit, static_argnames=("sizes", "rate"))
+def _train_untied(
+    counts: Array, keys: Array, sizes: tuple[int, ...], rate: float
+) -> UntiedRuns:
+    d, samples, batch, steps, layers = sizes
+    task, optimiser = LinearRegression(jnp.eye(d)), _optimiser(rate, steps)
+
+    def loss(weights, count, prompts):
+        # Weights of zero leave a prompt as it is: layers beyond `count` do nothing.
+        active = (jnp.arange(layers) < count).astype(float)
+        A, u = weights
+        model = UntiedTransformer(active[:, None, None] * A, active[:, None] * u)
+        return jnp.mean((jax.vmap(model)(prompts) - prompts.target) ** 2)
+
+    def one(count, seed_key):
+        start_key, data_key = jax.random.split(seed_key)
+        start = _START * jax.random.normal(start_key, (layers, d, d))
+        weights = (start, jnp.zeros((layers, d)))
+
+        def step(carry, index):
+            weights, state = carry
+            step_key = jax.random.fold_in(data_key, index)
+            prompts = task.sample_batch(step_key, batch, samples)
+            value, slope = jax.value_and_grad(loss)(weights, count, prompts)
+            updates, state = optimiser.update(slope, state, weights)
+            moved: Any = optax.apply_updates(weights, updates)
+            return (moved, state), value
+
+        carry = (weights, optimiser.init(weights))
+        (weights, _), losses = jax.lax.scan(step, carry, jnp.arange(steps))
+        A, u = weights
+        return UntiedRuns(A, u, losses)
+
+    return jax.vmap(jax.vmap(one, in_axes=(None, 0)), in_axes=(0, None))(counts, keys)

@@ -1,0 +1,603 @@
+"""Table of contents of gatmiry2024, in the paper's order."""
+
+from iclab.evidence import Entry
+
+ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        id="gatmiry2024/proposition-3.1",
+        kind="claim",
+        locator="Proposition 3.1, (5)–(9)",
+        statement=(
+            "With the weights (5) the looped transformer takes steps of gradient"
+            " descent preconditioned by A: w_{t+1} = w_t − (1/n)A∇ℓ(w_t), ∇ℓ(0) = Xy,"
+            " and the last row of Attn is −w₁ᵀ[X x_q]."
+        ),
+        hypotheses="any prompt with labels y; ℓ(w) = ‖Xᵀw − y‖², printed with w⋆ for w",
+        erratum=(
+            "∇ℓ(0) is −2Xy, so the printed steps are twice as long as the network's."
+            " The last row of Attn is yᵀXᵀA[X x_q], without 1/n, and +n times w₁ᵀ[X"
+            " x_q]. If A is not symmetric, its transpose is the preconditioner."
+        ),
+        correction=(
+            "The loop takes the steps w_{t+1} = w_t + (1/n)AᵀX(y − Xᵀw_t) from w_0 ="
+            " 0: preconditioner Aᵀ/2 for ℓ/n. Z⁽ᵗ⁾ has labels y − Xᵀw_t, and the"
+            " prediction is ⟨w_t, x_q⟩."
+        ),
+        formula=r"w_{t+1}=w_t+\frac1nAX(y-X^\top w_t),\qquad\hat y_t=w_t^\top x_q",
+    ),
+    Entry(
+        id="gatmiry2024/theorem-3.2",
+        kind="claim",
+        locator="Theorem 3.2 (A.8), (22)–(24)",
+        statement=(
+            "A global minimiser of the loss has u = 0, loss at most 8Ld²4ᴸ/√n and (1 −"
+            " c)Σ⋆⁻¹ ≼ A ≼ (1 + c)Σ⋆⁻¹ with c = 8δd^{1/(2L)}. Exactly: among symmetric"
+            " A the minimum is a⋆Σ⋆⁻¹, with n(1 − a⋆) bounded and a loss of order n⁻ᴸ;"
+            " at the least n allowed, d = L = 2, the loss is 4.2·10⁻¹¹ where the bound"
+            " is 1, and c is 4. Among all matrices the minimum is not symmetric there:"
+            " for d = L = 2 and n ≥ 15, Σ⋆^{½}AΣ⋆^{½} = aI ± εJ with J the rotation by"
+            " 90° has less loss, in the limit 44/n² instead of 46/n². As forms, xᵀAx,"
+            " the bounds hold for it too."
+        ),
+        hypotheses=(
+            "8Ld²/√n ≤ 4⁻ᴸ; w ~ N(0, Σ⋆⁻¹), Gaussian inputs, no noise; the proof uses"
+            " A^{½}, so A symmetric and positive semi-definite"
+        ),
+        formula=(
+            r"(1-c)\Sigma_\star^{-1}\preceq A^{\mathrm{opt}}\preceq(1+c)\Sigma_\star^{"
+            r"-1},\qquad c=8\delta d^{1/(2L)}"
+        ),
+    ),
+    Entry(
+        id="gatmiry2024/theorem-3.3",
+        kind="claim",
+        locator="Theorem 3.3; Theorem A.12",
+        statement=(
+            "Gradient flow has L(A(t), 0) ≤ ξ from t = ξ^{−(L−1)/L}"
+            " (16L/(L−1))^{(L−1)/(2L−1)} on, and A(t) is then within 8(1 +"
+            " 4d^{1/(2L)})ξ^{1/(2L)} of the optimum in spectral distance."
+        ),
+        hypotheses="Σ⋆ = I, u = 0, ξ ≥ 2(4δ)^{2L}, L ≥ 2 (L = 1 is singular)",
+        erratum=(
+            "Too short: solving the differential equation gives 16L/(L−1) to the first"
+            " power, and the 1/16 in it lacks a power of d. From A = 0 with L = 2, d ="
+            " 700, n = 10¹⁸ and ξ = 0.01 the loss at the printed time 31.7 is still"
+            " 0.01077. As n → ∞ it fails from d = 646 on for two loops."
+        ),
+        correction=(
+            "L(A(t), 0) ≤ ξ from t = L/(κ(L−1)) ξ^{−(L−1)/L} on, with κ ="
+            " L²d^{−(L−1)/L} of Theorem 3.4 as corrected; the distance as printed. On"
+            " flows along multiples of I this is four times longer than needed."
+        ),
+        formula=(
+            r"L(A(t))\le\xi\quad\text{for}\quad t\ge\frac{L}{\kappa(L-1)}\,\xi^{-(L-1)"
+            r"/L},\qquad\kappa=L^2d^{-(L-1)/L}"
+        ),
+    ),
+    Entry(
+        id="gatmiry2024/section-3.7-convexity",
+        kind="claim",
+        locator="Section 3.7, remark after Theorem 3.3",
+        statement="The landscape of the loss with respect to A is highly non-convex.",
+        hypotheses="u = 0; for Theorem 3.3 also Σ⋆ = I",
+        erratum=(
+            "Not where the theorem and its proof are, among symmetric A. No midpoint"
+            " of two symmetric matrices was found above its chord, for any n and L"
+            " tried (this is not proved), and Lemma 4.1's expression, for which the"
+            " theorem argues, is convex: a trace of a convex function of S^{½}AS^{½}."
+        ),
+        correction=(
+            "On symmetric A convex as far as tried; on all matrices not, for two loops"
+            " and more: I − 2e₁e₂ᵀ and its transpose have a loss near 0, their"
+            " midpoint near 2, and with n ≥ 15 examples of two inputs the best"
+            " symmetric matrix is a saddle."
+        ),
+    ),
+    Entry(
+        id="gatmiry2024/figure-1",
+        kind="figure",
+        locator="Figure 1, Section 5.2",
+        statement=(
+            "Two loops trained by Adam on prompts of 2 to 50 examples (d = 5). The"
+            " loss converges for every n, to the exact optimum, and A comes within"
+            " some hundredths of a multiple of I, for n < d as well. It does not come"
+            " close to I: the distance to I ends at 1 − a*, which is 0.78, 0.70, 0.58,"
+            " 0.41, 0.26 and 0.12 for n = 2, 3, 5, 10, 20 and 50."
+        ),
+        hypotheses="x ~ N(0, I), w ~ N(0, I), no noise; the number of loops is ours.",
+    ),
+    Entry(
+        id="gatmiry2024/figure-1-reading",
+        kind="claim",
+        locator="Figure 1, caption; Section 5.2",
+        statement=(
+            "In d = 5 the weights A converge to something very close to I for small n"
+            " too, even for n < d."
+        ),
+        hypotheses="Σ⋆ = I; A at the population optimum, where training ends",
+        erratum=(
+            "The optimum is a multiple of I that is not close to I: 0.333 I for n = 3"
+            " and one loop, 0.297 I for two, and still 0.554 I for n = 20 and ten"
+            " loops. Close, in the claim, means a factor of at least 0.9."
+        ),
+        correction=(
+            "A converges to a⋆I with the exact a⋆ < 1 of the looped optimum: to I up"
+            " to scale."
+        ),
+    ),
+    Entry(
+        id="gatmiry2024/theorem-3.4",
+        kind="claim",
+        locator="Theorem 3.4; Theorem A.11",
+        statement="‖∇L(A, 0)‖² ≥ (1/16) L(A, 0)^{(2L−1)/L} wherever the loss is large.",
+        hypotheses=(
+            "Σ⋆ = I, symmetric A, L(A, 0) ≥ 2(4δ)^{2L}; for other Σ⋆ the gradient is"
+            " taken in Σ⋆^½AΣ⋆^½. Checked on random A, not proved"
+        ),
+        erratum=(
+            "False in high dimension. At A = 0 the loss is d and ‖∇L‖² = 4L²d,"
+            " whatever n, so that the inequality fails once d^{(L−1)/L} > 64L²: from d"
+            " = 65537 on for two loops, 13825, 10322 and 10120 for three, four and"
+            " five. The proof loses a power of d; it also covers only ε ≤ 1, that is"
+            " losses of at most about 2."
+        ),
+        correction=(
+            "‖∇L‖² ≥ κ L^{(2L−1)/L} with κ = L²d^{−(L−1)/L}. The smallest ratio found"
+            " is 4κ up to a few parts in 10⁷, where all eigenvalues of A agree; with"
+            " few samples it is larger (10κ at n = 5, d = 3). At A = 0 it is 4κ"
+            " exactly."
+        ),
+        formula=r"\lVert\nabla L\rVert^2\ge L^2d^{-(L-1)/L}\,L(A,0)^{(2L-1)/L}",
+    ),
+    Entry(
+        id="gatmiry2024/theorem-3.4-threshold",
+        kind="claim",
+        locator="Theorem 3.4 against Theorem A.11",
+        statement=(
+            "Gradient dominance holds from a loss of 16Ld4ᴸ/√n on (main text), said to"
+            " restate 2(4δ)^{2L} (appendix)."
+        ),
+        hypotheses="δ = (8Ld/√n)^{1/(2L)}, as in Section 3.5",
+        erratum=(
+            "2(4δ)^{2L} = 16Ld16ᴸ/√n: the main text is smaller by 4ᴸ, and the proof is"
+            " that of the appendix. Its step from ε > 4δ to ε^{2L} ≥ dδ^{2L}(ε+2)^{2L}"
+            " moreover needs d^{1/(2L)}(4δ + 2) ≤ 4, and Lemma A.10 needs ε ≥"
+            " 8δd^{3/(4L)}."
+        ),
+        correction=(
+            "The threshold of the appendix is 16Ld16ᴸ/√n. For losses between the two,"
+            " corrected dominance was not violated by any matrix tried."
+        ),
+        formula=r"2(4\delta)^{2L}=\frac{16Ld\,16^L}{\sqrt n}",
+    ),
+    Entry(
+        id="gatmiry2024/lemma-4.1",
+        kind="claim",
+        locator="Lemma 4.1; Corollary A.4",
+        statement="L(A, 0) = E tr(I − A^{½}SA^{½})^{2L}, with S the sample covariance.",
+        hypotheses="w ~ N(0, Σ⋆⁻¹), Gaussian inputs, no noise; positive definite A",
+        erratum=(
+            "True only for multiples of Σ⋆⁻¹. For A = diag(1, 1/5), Σ⋆ = I and n = 8"
+            " the loss is 103/100 with one loop and the expression 19/20; with two"
+            " loops 2731/3200 and 12919/16000. The outer factors of Lemma A.3 are Σ⋆,"
+            " not S, and do not cancel."
+        ),
+        correction=(
+            "L(A, 0) = E tr[Σ⋆⁻¹(I − SA)^LΣ⋆((I − SA)^L)ᵀ]. It exceeds the expression"
+            " by the mean of Σ_{i<j}(b_i/b_j + b_j/b_i − 2)Q_ij², with b the"
+            " eigenvalues of B = Σ⋆^{½}AΣ⋆^{½} and Q = (I − B^{½}WB^{½})^L in its"
+            " eigenbasis, W white: never less, and equal if and only if A is a"
+            " multiple of Σ⋆⁻¹. With one loop the excess is (d tr B² − (tr B)²)/n."
+        ),
+        formula=(
+            r"L(A,0)=\mathbb{E}\operatorname{tr}\left(\Sigma_\star^{-1}G\Sigma_\star G"
+            r"^\top\right),\qquad G=(I-SA)^L"
+        ),
+    ),
+    Entry(
+        id="gatmiry2024/figure-2",
+        kind="figure",
+        locator="Figure 2, Section 5.1",
+        statement=(
+            "One layer looped L times and L layers with weights of their own, trained"
+            " alike (d = 10, n = 20, L = 1, 2, 3, 5, 10). Loops end at their exact"
+            " optimum, and more of them have a lower loss. Layers linger at the looped"
+            " optimum, where all of them are equal, which is why the two look alike;"
+            " two layers then leave it for their own optimum, ten are still far above"
+            " theirs when training ends. The exact optima are not alike: 2.1053"
+            " against 1.6845 for L = 2, 0.8657 against 0.3268 for L = 5, 0.3975"
+            " against 0.0459 for L = 10."
+        ),
+        hypotheses=(
+            "x ~ N(0, I), w ~ N(0, I), no noise. Exact optima are those of symmetric A"
+            " in a loop, and of layers that are multiples of I; n is ours."
+        ),
+    ),
+    Entry(
+        id="gatmiry2024/lemma-4.2",
+        kind="claim",
+        locator="Lemma 4.2 (A.5)",
+        statement=(
+            "E Sᵏ has the eigenvectors of Σ̃, and its eigenvalues α_j differ from λ_jᵏ"
+            " by at most δᵏλ₁ᵏ, k ≤ 2L, with δ = (8Ld/√n)^{1/(2L)}."
+        ),
+        hypotheses="x̃ ~ N(0, Σ̃), any n as printed",
+        erratum=(
+            "Some condition on n is needed: for white inputs, d = 5, n = 6, L = 3 and"
+            " k = 6, α = 205.8 is above 1 + δ⁶ = 50.0. Three definitions of δ"
+            " disagree: Section 3.5, Lemma A.7 (δᵏ = 4kd/√n) and the remark in Section"
+            " 3.7 (δ = 4kd/√n); Lemma A.5 prints δ for δᵏ."
+        ),
+        correction=(
+            "λ_jᵏ ≤ α_j ≤ λ_jᵏ + (4kd/√n)λ₁ᵏ for n ≥ 16k²d²; the main text's δᵏ is no"
+            " less than 4kd/√n while 8Ld ≤ √n."
+        ),
+        formula=(
+            r"0\le\alpha_j-\lambda_j^k\le\frac{4kd}{\sqrt n}\lambda_1^k,\qquad n\ge16k"
+            r"^2d^2"
+        ),
+    ),
+    Entry(
+        id="gatmiry2024/lemma-4.3",
+        kind="claim",
+        locator="Lemma 4.3 (A.7), (21)",
+        statement=(
+            "E(A^{½}SA^{½} − I)ᵏ has the eigenvectors of A^{½}Σ⋆A^{½}, and its"
+            " eigenvalues differ from (λ_i − 1)ᵏ by at most δᵏ(λ₁ + 1)ᵏ, k ≤ 2L; the"
+            " proof opens the power as Σ_{i=1}ᵏ (−1)ⁱC(k,i)(A^{½}SA^{½})ⁱ."
+        ),
+        hypotheses="positive definite A, Gaussian inputs, any n as printed",
+        erratum=(
+            "Needs many examples, as Lemma 4.2 does: with d = 1, A = 2, n = 2, L = 3"
+            " and k = 6 the mean is 27949 and the bound 12372.5. (21) leaves out i = 0"
+            " and has (−1)ⁱ for (−1)^{k−i}."
+        ),
+        correction=(
+            "Within (4kd/√n)(λ₁ + 1)ᵏ for n ≥ 16k²d²; (21) is Σ_{i=0}ᵏ"
+            " (−1)^{k−i}C(k,i)(A^{½}SA^{½})ⁱ."
+        ),
+        formula=r"|\beta_i^{(k)}-(1-\lambda_i)^k|\le\delta^k(\lambda_1+1)^k",
+    ),
+    Entry(
+        id="gatmiry2024/figure-3",
+        kind="figure",
+        locator="Figure 3, Section 5.3",
+        statement=(
+            "Models trained with 1, 2, 5 and 10 loops, run for up to 16 (d = 10, n ="
+            " 20), on inputs like those of training and on inputs of another"
+            " covariance. The median squared error improves with every further loop."
+            " The mean does not: the exact expected loss is lowest after 5, 5, 7 and"
+            " 11 loops in distribution, after 3, 4, 5 and 8 out of it, and then"
+            " diverges, because some prompts have an eigenvalue beyond 2/a*. Models"
+            " trained with 5 or 10 loops seem to go on improving on thousands of"
+            " prompts, which are too few to hold the rare ones."
+        ),
+        hypotheses=(
+            "w ~ N(0, I), no noise; in distribution x ~ N(0, I), out of it Σ has"
+            " eigenvalues 3/4 and 5/4, half of the directions each (our choice: the"
+            " paper says Σ ≠ I). Exact curves are those of A = a*I."
+        ),
+        formula=(
+            r"\mathbb{E}\operatorname{tr}\Sigma(I-aS)^{2\ell}=\sum_{j=0}^{2\ell}\binom"
+            r"{2\ell}{j}(-a)^j\operatorname{tr}\Sigma\,\mathbb{E}[S^j]"
+        ),
+    ),
+    Entry(
+        id="gatmiry2024/theorem-4.4",
+        kind="claim",
+        locator="Theorem 4.4",
+        statement=(
+            "L(A, 0) ≤ ε^{2L}/2 implies (1 − cε)A^opt ≼ A ≼ (1 + cε)A^opt with c = 4 +"
+            " 16d^{1/(2L)}."
+        ),
+        hypotheses="ε > 4δ; checked for white and for uneven inputs",
+        erratum=(
+            "A has to be symmetric, which is not said. For L = 2, d = 2, n = 10⁸ the"
+            " matrix A = I − 78e₁e₂ᵀ has (I − A)² = 0 and loss 0.3705 ≤ ε⁴/2 = 0.4097,"
+            " but its symmetric part has eigenvalues 1 ∓ 39, outside 1 ∓ 21.9."
+        ),
+        correction=(
+            "The same for symmetric A, of which the farthest found use 4.1 % of the"
+            " distance allowed: one eigenvalue off by about ε2^{−1/(2L)}."
+        ),
+        formula=(
+            r"L(A,0)\le\frac{\varepsilon^{2L}}{2}\;\Rightarrow\;(1-c\varepsilon)A^{\ma"
+            r"thrm{opt}}\preceq A\preceq(1+c\varepsilon)A^{\mathrm{opt}}"
+        ),
+    ),
+    Entry(
+        id="gatmiry2024/theorem-4.5",
+        kind="claim",
+        locator="Theorem 4.5, (10); Theorem A.13, (30)",
+        statement=(
+            "On a prompt with ζΣ⋆ ≼ Σ^out ≼ (2 − ζ)Σ⋆ the model at the optimum has"
+            " squared error at most (1 + r)²(1 + r − ζ)^{2L} ‖x_q‖²_{Σ⋆}‖w‖²_{Σ⋆⁻¹}, r"
+            " = 16δd^{1/(2L)}."
+        ),
+        hypotheses="0 < ζ < 1; labels ⟨w, x⟩ without noise; any x, w and query",
+        erratum=(
+            "The two norms are swapped. With Σ⋆ = diag(1, 10⁻³), ζ = 0.2, L = 1 and n"
+            " = 10¹⁶ a prompt has squared error 640 against a bound of 6.7·10⁻⁴. Σ^out"
+            " is printed as XXᵀ and has to be XXᵀ/n; and (10) has Σ⋆ for ζΣ⋆."
+        ),
+        correction=(
+            "‖x_q‖²_{Σ⋆⁻¹}‖w‖²_{Σ⋆} in place of the norms, Σ^out = XXᵀ/n, under (30)."
+            " The same prompt then has the bound 666.5."
+        ),
+        formula=(
+            r"(\hat y-y_q)^2\le(1+r)^2(1+r-\zeta)^{2L}\,(x_q^\top\Sigma_\star^{-1}x_q)"
+            r"(w^\top\Sigma_\star w)"
+        ),
+    ),
+    Entry(
+        id="gatmiry2024/figure-4",
+        kind="figure",
+        locator="Figure 4",
+        statement=(
+            "Distance of A to I and to its multiples while 1, 2, 3, 5 and 10 loops are"
+            " trained (d = 10, n = 20). One loop does not converge to I, and no other"
+            " number of loops does: the distance goes to 1 − a* at the least, 0.355 to"
+            " 0.502. Up to three loops A comes close to the multiple a*I. With five"
+            " and more only its symmetric part does: there the exact loss hardly bends"
+            " in antisymmetric directions, and from six loops on it bends downwards,"
+            " so that a*I is a saddle. Along the exact gradient flow more loops are"
+            " hardly slower, and faster near the end."
+        ),
+        hypotheses=(
+            "x ~ N(0, I), w ~ N(0, I), no noise; n and the optimiser are ours. a*I is"
+            " the optimum among symmetric A."
+        ),
+    ),
+    Entry(
+        id="gatmiry2024/figure-4-reading",
+        kind="claim",
+        locator="Figure 4, caption",
+        statement=(
+            "With one loop A does not converge to the identity. In d = 10 and with n ="
+            " 20 it converges to (20/31)I; with more loops, where the caption says"
+            " that it does converge to I, it ends farther away: 0.628 I for two, 0.498"
+            " I for ten."
+        ),
+        hypotheses="Σ⋆ = I; A at the population optimum; n = 20 is our choice",
+    ),
+    Entry(
+        id="gatmiry2024/section-5.3-more-loops",
+        kind="claim",
+        locator="Section 5.3; Figure 3, caption",
+        statement=(
+            "A model trained with 2 or 5 loops keeps improving when it is run for"
+            " arbitrarily many loops."
+        ),
+        hypotheses="Σ⋆ = I, the expected loss at the best A for the loops of training",
+        erratum=(
+            "In expectation the loss turns round and diverges, because now and then an"
+            " eigenvalue of S exceeds 2/a⋆. For d = 5, n = 20 and two loops in"
+            " training it is 0.177 after 5 loops, 1.61 after 8, 24.3 after 10 and"
+            " 3.9·10¹⁰ after 20."
+        ),
+        correction=(
+            "The loss falls up to a number of loops and grows without bound after it:"
+            " 5 for two loops in training, 7 for five. In the limit of many inputs and"
+            " examples, d/n fixed, no eigenvalue exceeds 2/a⋆ there and the loss does"
+            " keep falling."
+        ),
+        formula=r"L\mapsto d\int(1-ah)^{2L}\,d\mu(h)",
+    ),
+    Entry(
+        id="gatmiry2024/theorem-a.1",
+        kind="claim",
+        locator="Theorem A.1, (11)–(13)",
+        statement=(
+            "Labels after t layers are wᵀΠ_{i<t}(I − SA_i)X + Σ_{i<t}"
+            " u_iᵀSA_iΠ_{i<j<t}(I − SA_j)X, and y_q⁽ᵗ⁾ = y_q less the same with x_q"
+            " for X."
+        ),
+        hypotheses=(
+            "any prompt without noise, any weights of the form (11) in each layer"
+        ),
+        erratum=(
+            "The sum with u enters with a minus: a layer subtracts u_iᵀSA_iX. The"
+            " proof drops that term and has XXᵀ = Σ without 1/n."
+        ),
+        correction=(
+            "Labels are wᵀΠ(I − SA_i)X − Σ u_iᵀSA_iΠ(I − SA_j)X, and y_q⁽ᵗ⁾ = y_q less"
+            " the same with x_q, for S = XXᵀ/n and layer 0 leftmost."
+        ),
+        formula=r"y_q-\hat y=w^\top Gx_q-\sum_iu_i^\top SA_i\prod_{j>i}(I-SA_j)\,x_q",
+    ),
+    Entry(
+        id="gatmiry2024/lemma-a.2",
+        kind="claim",
+        locator="Lemma A.2, (14)–(19)",
+        statement=(
+            "E Sᵏ = n⁻ᵏ Σ_p n^{C(𝒢_p)} d^{C(𝒢′_p)−1} I, summed over the pairings p of"
+            " 2k positions, with C the number of cycles of the graphs on the k factors"
+            " and on the k places between them; C(𝒢) + C(𝒢′) ≤ k + 1, and with r loops"
+            " in 𝒢, C(𝒢) ≤ r + ⌊(k − r)/2⌋ and C(𝒢′) ≤ k − r + 1. The power k is"
+            " missing in the lemma, and (18), (19) print n for d."
+        ),
+        hypotheses="x ~ N(0, I), any n and d",
+        formula=r"\mathbb{E}\,S^k=n^{-k}\sum_pn^{C(G_p)}d^{\,C(G'_p)-1}\,I",
+    ),
+    Entry(
+        id="gatmiry2024/lemma-a.2-bound",
+        kind="claim",
+        locator="Lemma A.2, the bound; (20)",
+        statement=(
+            "E Sᵏ = αI with 1 ≤ α ≤ 1 + 4kd/√n for n ≥ 4k²d², since α ≤"
+            " Σ_{s≤k}(2kd/√n)^s ≤ 1 + 4kd/√n."
+        ),
+        hypotheses="x ~ N(0, I)",
+        erratum=(
+            "The last step is false at n = 4k²d², where every term is 1: for k = 5 it"
+            " says 6 ≤ 3. There are (2k−1)!! pairings of 2k things, not (2k)!!."
+        ),
+        correction=(
+            "The proof holds for n ≥ 16k²d². The bound itself held wherever it was"
+            " tried from n = 4k²d² on, with much room: α − 1 is k(k−1)(d+1)/(2n) to"
+            " first order."
+        ),
+        formula=r"1\le\alpha_{n,d,k}\le1+\frac{4kd}{\sqrt n},\qquad n\ge16k^2d^2",
+    ),
+    Entry(
+        id="gatmiry2024/lemma-a.3",
+        kind="claim",
+        locator="Lemma A.3",
+        statement=(
+            "The loss is E‖S^{−½}Π(I − SA_i)S^{½}‖² + E‖Σ u_iᵀSA_iΠ_{j>i}(I −"
+            " SA_j)S^{½}‖²; u is printed d."
+        ),
+        hypotheses="w ~ N(0, Σ⋆⁻¹), x ~ N(0, Σ⋆), no noise",
+        erratum=(
+            "The outer factors come from the means of wwᵀ and x_q x_qᵀ, which are the"
+            " population's: with S in their place the value is wrong for every single"
+            " S and on average."
+        ),
+        correction=(
+            "E‖Σ⋆^{−½}Π(I − SA_i)Σ⋆^{½}‖² + E‖Σ u_iᵀSA_iΠ_{j>i}(I − SA_j)Σ⋆^{½}‖²,"
+            " also before the mean over S."
+        ),
+    ),
+    Entry(
+        id="gatmiry2024/lemma-a.6",
+        kind="claim",
+        locator="Lemma A.6",
+        statement=(
+            "E tr(I − A^{½}SA^{½})^{2L} = tr E(I − S̃)^{2L} with S̃ the sample"
+            " covariance of inputs x̃ ~ N(0, A^{½}Σ⋆A^{½})."
+        ),
+        hypotheses="positive definite A, Gaussian inputs",
+        formula=(
+            r"\mathbb{E}\operatorname{tr}(I-A^{1/2}SA^{1/2})^{2L}=\operatorname{tr}\ma"
+            r"thbb{E}(I-\tilde S)^{2L}"
+        ),
+    ),
+    Entry(
+        id="gatmiry2024/optimal-u",
+        kind="claim",
+        locator="Corollary A.4, second term; Theorems 3.2 and A.8, u^opt = 0",
+        statement=(
+            "u adds a quadratic form without a linear part to the loss, positive for u"
+            " ≠ 0: E‖uᵀΣ_{i<L} SA(I − SA)ⁱΣ⋆^{½}‖², the sum being I − (I − SA)^L. So u"
+            " = 0 is best for every A ≠ 0, symmetric or not; Σ⋆ stands where the"
+            " corollary prints the sample covariance (Lemma A.3)."
+        ),
+        hypotheses="A ≠ 0, w ~ N(0, Σ⋆⁻¹), Gaussian inputs, no noise",
+        formula=r"\sum_{i<L}SA(I-SA)^i=I-(I-SA)^L",
+    ),
+    Entry(
+        id="gatmiry2024/lemma-a.9",
+        kind="claim",
+        locator="Lemma A.9",
+        statement=(
+            "L(A, 0) ≤ ε^{2L} − δ^{2L}(ε+2)^{2L} implies that A is within 4ε +"
+            " 16δd^{1/(2L)} of A^opt in spectral distance."
+        ),
+        hypotheses=(
+            "ε > 2δ, and so large that the left-hand side is positive; symmetric A, as"
+            " the proof takes it to be (Theorem 4.4 shows what happens otherwise)"
+        ),
+        formula=(
+            r"(1-e)A^{\mathrm{opt}}\preceq A\preceq(1+e)A^{\mathrm{opt}},\qquad e=4\va"
+            r"repsilon+16\delta d^{1/(2L)}"
+        ),
+    ),
+    Entry(
+        id="gatmiry2024/lemma-a.10",
+        kind="claim",
+        locator="Lemma A.10",
+        statement=(
+            "L(A, 0) ≥ ε^{2L} + dδ^{2L}(ε+2)^{2L} implies ‖∇L(A, 0)‖² ≥ ε^{4L−2}/4."
+        ),
+        hypotheses="Σ⋆ = I, symmetric A, 8δd^{3/(4L)} ≤ ε ≤ 1, 4dδ^{4L−2} ≤ 1",
+        erratum=(
+            "The power of d at the end of the proof is missing from the statement. It"
+            " fails for d^{(L−1)/L} > 16L²: with L = 4, d = 1700, ε = 1, n = 10³⁴ and"
+            " A = aI at the edge of the hypothesis ‖∇L‖² is 0.2417."
+        ),
+        correction="‖∇L(A, 0)‖² ≥ L²d^{−(L−1)/L} ε^{4L−2}; 4 times that is sharp.",
+    ),
+    Entry(
+        id="gatmiry2024/lemma-a.10-hoelder",
+        kind="claim",
+        locator="Lemma A.10, last display of the proof",
+        statement=(
+            "By Hölder's inequality Σx^{4L−2} ≥ d^{−(L−1)/(2L−1)} (Σx^{2L})^{(2L−1)/L}"
+            " for d numbers x."
+        ),
+        hypotheses="d ≥ 2, L ≥ 2",
+        erratum=(
+            "The exponent of d is wrong: for 100 numbers 0.3 and L = 2 the left is"
+            " 0.0729 and the right 0.1571. Nor is 1/(2L) − 1/(4L−2), which stands"
+            " there first, equal to (L−1)/(2L−1). Before that, the gradient has lost"
+            " its sign and its factor 2L."
+        ),
+        correction="d^{−(L−1)/L}, with equality where all numbers agree.",
+        formula=(
+            r"\sum_ix_i^{4L-2}\ge d^{-(L-1)/L}\left(\sum_ix_i^{2L}\right)^{(2L-1)/L}"
+        ),
+    ),
+    Entry(
+        id="gatmiry2024/theorem-a.12-ode",
+        kind="claim",
+        locator="Theorem A.12, (29) and its solution",
+        statement=(
+            "g′ = g^{(2L−1)/L}/16 has the solution (16L/(L−1))^{L/(2L−1)} (t +"
+            " c)^{−L/(L−1)} with c = (16L/(L−1))^{(L−1)/(2L−1)} g(0)^{−(L−1)/L}."
+        ),
+        hypotheses="L ≥ 2, g(0) > 0",
+        erratum=(
+            "The sign must be minus, or g grows, and both exponents of 16L/(L−1) are"
+            " wrong. With L = 2 and g(0) = 7 the equation with a minus has g(3) ="
+            " 4.494 and with a plus 12.38; the printed solution says 0.571."
+        ),
+        correction=(
+            "g′ = −g^{(2L−1)/L}/16 has g(t) = (16L/(L−1))^{L/(L−1)} (t + c)^{−L/(L−1)}"
+            " with c = (16L/(L−1)) g(0)^{−(L−1)/L}."
+        ),
+        formula=r"g(t)=\left(\frac{16L}{L-1}\right)^{L/(L-1)}(t+c)^{-L/(L-1)}",
+    ),
+    Entry(
+        id="gatmiry2024/equation-31",
+        kind="claim",
+        locator="Theorem A.13, (31) and the line before it",
+        statement=(
+            "If A is within r = 16δd^{1/(2L)} of Σ⋆⁻¹ and ζΣ⋆ ≼ Σ^out ≼ (2 − ζ)Σ⋆,"
+            " then −(1 + r − ζ) ≤ I − A^½Σ^outA^½ ≤ 1 + r − ζ."
+        ),
+        hypotheses="0 < ζ < 1, symmetric positive definite A",
+        erratum=(
+            "The lower side does not follow: (2 − ζ)(1 + r) − 1 exceeds 1 + r − ζ."
+            " With r = 0.3, ζ = 0.1, A = (1 + r)Σ⋆⁻¹ and Σ^out = (2 − ζ)Σ⋆ it is"
+            " −1.470 < −1.200."
+        ),
+        correction=(
+            "It follows for A within r/2 = 8δd^{1/(2L)} of Σ⋆⁻¹, which is what (23)"
+            " gives: −1.185 in the same example."
+        ),
+    ),
+    Entry(
+        id="gatmiry2024/figure-weight-sharing",
+        kind="figure",
+        locator="beyond the paper; Section 5.1",
+        statement=(
+            "The exact loss of the best looped layer over that of as many layers with"
+            " the best steps of their own, for d/n from 1/10 to 2 (d = 10) and in the"
+            " Marchenko–Pastur limit. With n ≥ d the price grows with depth, without"
+            " bound as far as it goes: at 12 layers it is 745 for d/n = 1/10, 13 for"
+            " d/n = 1/2, 1.8 for d/n = 1. With n < d it stays below 1.07, because both"
+            " losses end at what lies outside the span of the inputs. Five layers at"
+            " d/n = 1/2 do the work of twelve loops. The limit is reached like 1/d,"
+            " with n ≥ d from below, so that at d = 10 sharing costs less than it"
+            " says."
+        ),
+        hypotheses=(
+            "x ~ N(0, Σ⋆), w ~ N(0, Σ⋆⁻¹), no noise; symmetric A in the loop,"
+            " multiples of Σ⋆⁻¹ in the layers."
+        ),
+        formula=(
+            r"\frac{\min_a\int(1-ah)^{2L}\,d\mu(h)}{\min_{a_1,\dots,a_L}\int\prod_i(1-"
+            r"a_ih)^2\,d\mu(h)}"
+        ),
+    ),
+)

@@ -1,0 +1,180 @@
+"""Figure 1: prompts of any length train a looped layer to a multiple of I, not to I."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+from matplotlib.figure import Figure as Picture
+
+from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.papers._drawing import (
+    BLACK,
+    CURVES,
+    band,
+    legend_below,
+    log_scale,
+    panel,
+    parts,
+    sheet,
+)
+from iclab.papers.gatmiry2024._training import (
+    blocks,
+    mean_diagonal,
+    population_loss,
+    to_identity,
+    to_multiples,
+    train_looped,
+    words,
+)
+from iclab.theory import looped_optimum
+
+_LOOPS = 2
+
+
+def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+    """A job for every prompt length; the paper does not say its number of loops."""
+    lengths, seeds, batch, steps = {
+        "smoke": ((3, 20), 2, 256, 200),
+        "desk": ((2, 3, 5, 10, 20, 50), 2, 256, 400),
+        "paper": ((2, 3, 5, 10, 20, 50), 5, 2_000, 4_000),
+    }[scale]
+    common = {
+        "dimension": 5,
+        "loops": [_LOOPS],
+        "seeds": seeds,
+        "batch": batch,
+        "steps": steps,
+        "every": steps // 40,
+        "rate": 0.02,
+        "draws": 10_000,
+    }
+    return {f"n = {n}": common | {"samples": n} for n in lengths}
+
+
+def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    """Losses and distances by step, the loss where runs end, and the exact optimum."""
+    d, n = settings["dimension"], settings["samples"]
+    training_key, draw_key = jax.random.split(key)
+    runs = train_looped(settings, training_key)
+    A, u = np.asarray(runs.A[0]), np.asarray(runs.u[0])
+    ends = [
+        population_loss(
+            np.repeat(A_run[-1:], _LOOPS, axis=0),
+            np.repeat(u_run[-1:], _LOOPS, axis=0),
+            n,
+            settings["draws"],
+            draw_key,
+        )
+        for A_run, u_run in zip(A, u, strict=True)
+    ]
+    step, optimum = looped_optimum(d, n, _LOOPS)
+    return {
+        "steps": settings["every"] * np.arange(A.shape[1]),
+        "losses": blocks(runs.losses[0], settings["every"]),
+        "to_identity": to_identity(A),
+        "to_multiples": to_multiples(A),
+        "multiples": mean_diagonal(A[:, -1]),
+        "final_losses": [loss for loss, _ in ends],
+        "final_errors": [error for _, error in ends],
+        "optimal_step": step,
+        "optimum": optimum,
+        "dimension": d,
+        "samples": n,
+        "every": settings["every"],
+        "training": words(settings),
+    }
+
+
+def draw(tables: Tables) -> Picture:
+    """Loss, distance to I, distance to its multiples: a curve for every length."""
+    first = next(iter(tables.values()))
+    d = int(first["dimension"])
+    picture = sheet(
+        5.0,
+        "A looped layer learns a multiple of I; prompts decide which one",
+        f"d = {d}, {_LOOPS} loops, $\\Sigma^\\star=I$; "
+        f"{first['training']}. Lines are\nmeans over runs, bands reach from the "
+        "smallest to the largest; "
+        f"every loss is a mean over {int(first['every'])} steps. "
+        "Dotted: the exact optimum, $A=a^\\star I$.\nDistances are "
+        r"$\|A-I\|_F\,/\,\|I\|_F$ and "
+        r"$\mathrm{min}_\alpha\,\|A-\alpha I\|_F\,/\,\|A\|_F$.",
+    )
+    (page,) = parts(picture, 1, 1)
+    axes = page.subplots(1, 3)
+    panel(axes[0], "(a) in-context loss", "step", "loss")
+    panel(axes[1], "(b) distance of A to I", "step", "distance")
+    panel(axes[2], "(c) distance of A to multiples of I", "step", "distance")
+    for table, (color, marker) in zip(tables.values(), CURVES, strict=False):
+        step, x = float(table["optimal_step"]), table["steps"]
+        label = f"n = {int(table['samples'])}, $a^\\star$ = {step:.3f}"
+        style = {"marker": marker, "markevery": 8, "markersize": 5}
+        middles = (x[1:] + x[:-1]) / 2
+        band(axes[0], table["losses"], label, color, middles, **style)
+        band(axes[1], table["to_identity"], label, color, x, **style)
+        band(axes[2], table["to_multiples"], label, color, x, **style)
+        for axis, value in ((axes[0], float(table["optimum"])), (axes[1], 1 - step)):
+            axis.axhline(value, color=color, linestyle=":", linewidth=1.2)
+    axes[0].plot([], [], ":", color=BLACK, label="exact optimum (in (c): 0)")
+    log_scale(axes[0])
+    axes[1].set_ylim(0, 1.05)
+    log_scale(axes[2])
+    axes[2].set_ylim(0.02, 1.2)
+    legend_below(page, list(axes), 4)
+    return picture
+
+
+def expect(tables: Tables) -> list[Evidence]:
+    """What Section 5.2 says that a reader sees, and how far from I that is."""
+    runs = list(tables.values())
+    d = int(runs[0]["dimension"])
+    excess = [np.abs(t["final_losses"] / t["optimum"] - 1) for t in runs]
+    gap = [np.abs(t["to_identity"][:, -1] - (1 - t["optimal_step"])) for t in runs]
+    short = [t for t in runs if int(t["samples"]) < d]
+    return [
+        Evidence(
+            "The loss converges for every n, to the exact optimum of multiples of I: "
+            "largest relative difference",
+            float(np.max(excess)),
+            "<=",
+            0.05,
+        ),
+        Evidence(
+            "A comes close to multiples of I: largest final distance",
+            float(np.max([t["to_multiples"][:, -1] for t in runs])),
+            "<=",
+            0.2,
+        ),
+        Evidence(
+            "That multiple is the exact a*: largest relative difference",
+            float(
+                np.max([np.abs(t["multiples"] / t["optimal_step"] - 1) for t in runs])
+            ),
+            "<=",
+            0.05,
+        ),
+        Evidence(
+            "The distance to I does not go to 0, it goes to 1 − a*: largest difference "
+            "of the two",
+            float(np.max(gap)),
+            "<=",
+            0.05,
+        ),
+        Evidence(
+            "With n < d, A is not close to I: smallest final distance",
+            float(np.min([t["to_identity"][:, -1] for t in short])),
+            ">=",
+            0.5,
+        ),
+    ]
+
+
+FIGURE = Figure(
+    "gatmiry2024/figure-1",
+    "Training a looped layer on prompts of several lengths: loss, and distances of A",
+    jobs,
+    compute,
+    draw,
+    expect,
+)

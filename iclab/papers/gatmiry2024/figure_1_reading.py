@@ -1,0 +1,60 @@
+"""Figure 1: 'A converges close to I even for n < d' is true up to a factor only."""
+
+from iclab.evidence import Claim, Measured, Printed
+from iclab.papers.gatmiry2024._averaged_prompts import (
+    Multiples,
+    Setting,
+    best,
+    statement,
+)
+from iclab.theory import marchenko_pastur_looped_optimum
+
+_DRAWS = {"smoke": 5_000, "desk": 20_000, "paper": 200_000}
+# A generous reading of 'very close to I'.
+_CLOSE = 0.9
+
+
+def cases(scale) -> dict[str, Setting]:
+    """d = 5 as in the figure, fewer examples than inputs, and more."""
+    pairs = [(3, 1)]
+    if scale != "smoke":
+        pairs += [(3, 2), (20, 2), (100, 1)]
+    found = {f"d=5, n={n}, L={L}": Setting(5, n, L) for n, L in pairs}
+    return found | multiples(scale)
+
+
+def multiples(scale) -> dict[str, Setting]:
+    """A = aI, for which any number of loops is exact."""
+    pairs = [(2, 10), (3, 2), (20, 2), (20, 10)]
+    return {f"d=5, n={n}, L={L}, A=aI": Multiples(5, n, L) for n, L in pairs}
+
+
+def predict(case: Setting):
+    """a⋆ and nothing besides: A = a⋆I."""
+    return statement(case)
+
+
+def decoy(case: Setting):
+    """1/(1 + d/n), the limit of many inputs and examples."""
+    ratio = case.dimension / case.samples
+    return statement(case, marchenko_pastur_looped_optimum(ratio, case.loops)[0])
+
+
+def measure(case: Setting, key, scale) -> Measured:
+    """Scale and shape of the best A on drawn prompts; the best multiple exactly."""
+    return best(case, key, _DRAWS[scale])
+
+
+def printed(case: Setting):
+    """A scale of at least 0.9."""
+    return _CLOSE
+
+
+CLAIM = Claim(
+    "gatmiry2024/figure-1-reading",
+    cases=cases,
+    predict=predict,
+    measure=measure,
+    decoy=decoy,
+    printed=Printed(predict=printed, cases=multiples, relation=">="),
+)

@@ -1,0 +1,179 @@
+"""Figure 2: a layer in a loop against as many layers with weights of their own."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+
+from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.papers._drawing import (
+    BLUE,
+    VERMILION,
+    band,
+    legend_below,
+    log_scale,
+    panel,
+    parts,
+    sheet,
+)
+from iclab.papers.gatmiry2024._training import (
+    blocks,
+    population_loss,
+    settings_of,
+    train_looped,
+    train_untied,
+    words,
+)
+from iclab.theory import looped_optimum, optimal_steps
+
+
+def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+    """All looped models together, and all untied ones."""
+    common = settings_of(scale) | {"draws": 2_000 if scale == "smoke" else 10_000}
+    return {
+        "looped": common | {"shared": True},
+        "untied": common | {"shared": False},
+    }
+
+
+def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    """Losses by step, the loss where runs end, and the exact optimum: rows are L."""
+    s = settings
+    d, n, shared = s["dimension"], s["samples"], s["shared"]
+    training_key, draw_key = jax.random.split(key)
+    runs = (train_looped if shared else train_untied)(settings, training_key)
+    ends = np.zeros((2, len(s["loops"]), s["seeds"]))
+    optima = np.zeros(len(s["loops"]))
+    for row, L in enumerate(s["loops"]):
+        exact = looped_optimum(d, n, L) if shared else optimal_steps(d, n, L)
+        optima[row] = exact[1]
+        for seed in range(s["seeds"]):
+            A, u = np.asarray(runs.A[row, seed]), np.asarray(runs.u[row, seed])
+            if shared:
+                A, u = np.repeat(A[-1:], L, axis=0), np.repeat(u[-1:], L, axis=0)
+            ends[:, row, seed] = population_loss(A[:L], u[:L], n, s["draws"], draw_key)
+    return {
+        "loops": s["loops"],
+        "losses": blocks(runs.losses, s["every"]),
+        "every": s["every"],
+        "final_losses": ends[0],
+        "final_errors": ends[1],
+        "optima": optima,
+        "dimension": d,
+        "samples": n,
+        "training": words(settings),
+    }
+
+
+def draw(tables: Tables) -> Picture:
+    """A panel for every number of loops, and where the runs end against the optima."""
+    looped, untied = tables["looped"], tables["untied"]
+    loops, every = looped["loops"], int(looped["every"])
+    picture = sheet(
+        7.2,
+        "Loops and layers: alike in training, far apart at their optima",
+        f"d = {int(looped['dimension'])}, n = {int(looped['samples'])}, "
+        rf"$\Sigma^\star=I$; {looped['training']}. "
+        f"Every loss is a mean over {every} steps;\n"
+        "lines are means over runs, bands reach from the smallest to the largest. "
+        "Optima are exact: of symmetric A in a loop,\nand of layers that are "
+        "multiples of I.",
+    )
+    (page,) = parts(picture, 1, 1)
+    axes = list(page.subplots(2, (len(loops) + 2) // 2).flat)
+    x = every * (np.arange(looped["losses"].shape[-1]) + 0.5)
+    for row, (L, axis) in enumerate(zip(loops, axes, strict=False)):
+        title = f"({'abcdef'[row]}) L = {L}"
+        panel(axis, title, "step", "loss" if row in (0, (len(loops) + 2) // 2) else "")
+        for table, name, color, marker in (
+            (looped, "one layer, L loops", BLUE, "o"),
+            (untied, "L layers", VERMILION, "s"),
+        ):
+            style = {"marker": marker, "markevery": 8, "markersize": 4}
+            band(axis, table["losses"][row], name, color, x, **style)
+            label = f"exact optimum of {name}"
+            line = "--" if table is looped else ":"
+            value = float(table["optima"][row])
+            axis.axhline(value, color=color, linestyle=line, linewidth=1.3, label=label)
+        log_scale(axis)
+        low, high = float(untied["optima"][row]), int(looped["dimension"])
+        axis.set_ylim(low / 1.3, 1.3 * high)
+    _summary(axes[len(loops)], f"({'abcdef'[len(loops)]}) where training ends", tables)
+    legend_below(page, axes[: len(loops)], 4)
+    return picture
+
+
+def expect(tables: Tables) -> list[Evidence]:
+    """What Section 5.1 says that a reader sees, beside the exact optima."""
+    looped, untied = tables["looped"], tables["untied"]
+    ends, optima = looped["final_losses"], looped["optima"]
+    untied_ends = untied["final_losses"] / untied["optima"][:, None]
+    similar = ends.mean(1) / untied["final_losses"].mean(1)
+    return [
+        Evidence(
+            "Looped training ends at its exact optimum: largest relative difference",
+            float(np.max(np.abs(ends / optima[:, None] - 1))),
+            "<=",
+            0.2,
+        ),
+        Evidence(
+            "More loops, lower loss: largest ratio of neighbours",
+            float(np.max(ends.mean(1)[1:] / ends.mean(1)[:-1])),
+            "<=",
+            0.9,
+        ),
+        Evidence(
+            "L loops and L layers end alike in training: looped loss over untied loss, "
+            "largest",
+            float(np.max(similar)),
+            "<=",
+            2.0,
+        ),
+        Evidence(
+            "At the optimum they are not alike: exact ratio at the most loops",
+            float(optima[-1] / untied["optima"][-1]),
+            ">=",
+            1.4,
+        ),
+        Evidence(
+            "Layers end no worse than loops can: largest ratio to the looped optimum",
+            float(np.max(untied["final_losses"] / optima[:, None])),
+            "<=",
+            1.1,
+        ),
+        Evidence(
+            "Many layers do not in so many steps: smallest ratio to their optimum at "
+            "the most layers",
+            float(np.min(untied_ends[-1])),
+            ">=",
+            1.2,
+        ),
+    ]
+
+
+def _summary(axis: Axes, title: str, tables: Tables) -> None:
+    panel(axis, title, "L")
+    loops = tables["looped"]["loops"]
+    for name, color, marker, line in (
+        ("looped", BLUE, "o", "--"),
+        ("untied", VERMILION, "s", ":"),
+    ):
+        table = tables[name]
+        axis.plot(loops, table["optima"], line, color=color, linewidth=1.3)
+        ends = table["final_losses"].mean(1)
+        axis.plot(loops, ends, marker, color=color, markersize=5)
+    log_scale(axis)
+    axis.set_xticks(loops)
+
+
+FIGURE = Figure(
+    "gatmiry2024/figure-2",
+    "Training loops and layers: losses by step, and the exact optima of both",
+    jobs,
+    compute,
+    draw,
+    expect,
+)

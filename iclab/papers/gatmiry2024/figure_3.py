@@ -1,0 +1,243 @@
+"""Figure 3: trained models run for longer, on their own inputs and on others."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+
+from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.models import LoopedTransformer
+from iclab.papers._drawing import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    legend_below,
+    panel,
+    parts,
+    sheet,
+)
+from iclab.papers.gatmiry2024._shifted_loss import shifted_loss_by_loops
+from iclab.papers.gatmiry2024._training import (
+    quick_key,
+    settings_of,
+    train_looped,
+    words,
+)
+from iclab.tasks import LinearRegression
+from iclab.theory import looped_optimum, loss_by_test_loops
+
+# Eigenvalues of Σ out of distribution, half of the directions each: the mean of ‖x‖²
+# and of y² stays what it was.
+_SHIFTED = (Fraction(3, 4), Fraction(5, 4))
+
+_PLACES = ("in", "out")
+
+
+def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+    """Training with testing, and the exact curves."""
+    loops, test_loops, prompts = {
+        "smoke": ([1, 2], 8, 4_000),
+        "desk": ([1, 2, 5, 10], 16, 20_000),
+        "paper": ([1, 2, 5, 10], 16, 1_000_000),
+    }[scale]
+    common = settings_of(scale) | {"loops": loops, "test_loops": test_loops, "seeds": 1}
+    return {
+        "exact": common | {"kind": "exact"},
+        "trained": common | {"kind": "trained", "prompts": prompts},
+    }
+
+
+def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    """Losses by test loop, a row for every number of training loops."""
+    return _exact(settings) if settings["kind"] == "exact" else _trained(settings, key)
+
+
+def draw(tables: Tables) -> Picture:
+    """Upper panels in distribution, lower ones out of it."""
+    exact, trained = tables["exact"], tables["trained"]
+    loops = exact["loops"]
+    low, high = (f"{float(value):g}" for value in _SHIFTED)
+    picture = sheet(
+        7.4,
+        "Looped for longer, the typical prompt improves and the mean diverges",
+        f"d = {int(exact['dimension'])}, n = {int(exact['samples'])}; "
+        f"{trained['training']}, tested on {int(trained['prompts']):,} prompts.\n"
+        r"In distribution: $x\sim N(0,I)$. Out of it: eigenvalues of $\Sigma$ are "
+        f"{low} and {high}, half of the directions each. $w\\sim N(0,I)$ in both.\n"
+        "Exact: the expected loss of $A=a^\\star I$, the optimum for the loops of "
+        "training. Sampled means miss part of it, because rare prompts carry it.",
+    )
+    (page,) = parts(picture, 1, 1)
+    axes = page.subplots(2, len(loops), sharex=True, sharey=True, squeeze=False)
+    for i, place in enumerate(_PLACES):
+        for row, L in enumerate(loops):
+            axis, letter = axes[i, row], "abcdefgh"[i * len(loops) + row]
+            title = f"({letter}) trained with {L}, {place}"
+            x, y = "loops at test time" if i else "", "" if row else "squared error"
+            panel(axis, title, x, y)
+            _curves(axis, tables, place, row, int(L))
+    legend_below(page, list(axes.flat), 5)
+    return picture
+
+
+def expect(tables: Tables) -> list[Evidence]:
+    """What Section 5.3 says that a reader sees, in the median and in the mean."""
+    exact, trained = tables["exact"], tables["trained"]
+    loops = exact["loops"]
+    few = loops <= 2
+    at = np.arange(len(loops)), loops - 1
+    both = np.stack([exact[place] for place in _PLACES])
+    lowest = both.argmin(-1) + 1
+    medians = np.stack([trained[f"{place}_median"] for place in _PLACES])
+    means = np.stack([trained[f"{place}_mean"] for place in _PLACES])[:, few]
+    return [
+        Evidence(
+            "At the loops of training the loss in distribution is the exact optimum's: "
+            "largest relative difference of the sampled mean",
+            float(np.max(np.abs(trained["in_mean"][at] / exact["in"][at] - 1))),
+            "<=",
+            0.2,
+        ),
+        Evidence(
+            "More loops than in training do help in expectation: exact loss at its "
+            "lowest over that at the loops of training, in distribution, largest",
+            float(np.max(exact["in"].min(-1) / exact["in"][at])),
+            "<=",
+            1.0,
+        ),
+        Evidence(
+            "The exact loss turns round before the last test loop, in and out of "
+            "distribution: largest number of loops at its lowest",
+            float(lowest.max()),
+            "<=",
+            both.shape[-1] - 1.0,
+        ),
+        Evidence(
+            "After that it diverges: exact loss at the last test loop over the lowest, "
+            "smallest",
+            float(np.min(both[..., -1] / both.min(-1))),
+            ">=",
+            2.0,
+        ),
+        Evidence(
+            "Sampled prompts show it, for models trained with one or two loops: mean "
+            "at the last test loop over the lowest mean, smallest",
+            float(np.min(means[..., -1] / means.min(-1))),
+            ">=",
+            2.0,
+        ),
+        Evidence(
+            "The median prompt goes on improving: largest ratio of one more loop",
+            float(np.max(medians[..., 1:] / medians[..., :-1])),
+            "<=",
+            1.0,
+        ),
+        Evidence(
+            "Out of distribution the loss is higher: exact loss over that in "
+            "distribution at the loops of training, smallest",
+            float(np.min(exact["out"][at] / exact["in"][at])),
+            ">=",
+            1.0,
+        ),
+    ]
+
+
+def _exact(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Expected losses of A = a*I; out of distribution by exact matrix moments."""
+    s = settings
+    d, n, test_loops = s["dimension"], s["samples"], s["test_loops"]
+    steps = [looped_optimum(d, n, L)[0] for L in s["loops"]]
+    halves = (d - d // 2, d // 2)
+    return {
+        "loops": s["loops"],
+        "steps": steps,
+        "in": [np.asarray(loss_by_test_loops(a, d, n, test_loops)) for a in steps],
+        "out": shifted_loss_by_loops(steps, _SHIFTED, halves, n, test_loops),
+        "dimension": d,
+        "samples": n,
+    }
+
+
+def _trained(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    """Mean and median squared errors of trained models on fresh prompts."""
+    s = settings
+    d, n = s["dimension"], s["samples"]
+    training_key, *test_keys = jax.random.split(key, 3)
+    runs = train_looped(settings, training_key)
+    shifted = jnp.repeat(jnp.array([float(value) for value in _SHIFTED]), d // 2)
+    table: dict[str, Any] = {"prompts": s["prompts"], "training": words(settings)}
+    for place, covariance, test_key in zip(
+        _PLACES, (jnp.eye(d), jnp.diag(shifted)), test_keys, strict=True
+    ):
+        task = LinearRegression(covariance)
+        # A part at a time: a million prompts at once would not fit.
+        size = min(s["prompts"], 20_000)
+        keys = jax.random.split(quick_key(test_key), s["prompts"] // size)
+        sizes = (size, n, s["test_loops"])
+        errors = np.concatenate(
+            [
+                np.asarray(
+                    _errors(runs.A[:, 0, -1], runs.u[:, 0, -1], task, one, sizes)
+                )
+                for one in keys
+            ],
+            axis=1,
+        )
+        table[f"{place}_mean"] = errors.mean(1)
+        table[f"{place}_median"] = np.median(errors, axis=1)
+    return table
+
+
+@eqx.filter_jit
+def _errors(
+    A: Array, u: Array, task: LinearRegression, key: Array, sizes: tuple[int, int, int]
+) -> Array:
+    """Squared errors by model, prompt and loop; all models see the same prompts."""
+    prompts, n, loops = sizes
+    batch = task.sample_batch(key, prompts, n)
+
+    def one(A, u):
+        by_loop = jax.vmap(
+            lambda prompt: LoopedTransformer(A, u).by_loop(prompt, loops)
+        )
+        return (by_loop(batch) - batch.target[:, None]) ** 2
+
+    return jax.vmap(one)(A, u)
+
+
+def _curves(
+    axis: Axes, tables: Tables, place: str, row: int, trained_with: int
+) -> None:
+    exact, trained = tables["exact"][place][row], tables["trained"]
+    x = np.arange(1, len(exact) + 1)
+    axis.plot(x, exact, "-", color=BLACK, label="exact expected loss")
+    lowest = int(exact.argmin())
+    label = "its lowest point"
+    axis.plot(x[lowest], exact[lowest], "*", color=BLACK, markersize=10, label=label)
+    mean, median = trained[f"{place}_mean"][row], trained[f"{place}_median"][row]
+    axis.plot(x, mean, "o", color=BLUE, markersize=4, label="trained: mean of prompts")
+    label = "trained: median of prompts"
+    axis.plot(x, median, "v--", color=GREEN, markersize=4, linewidth=1, label=label)
+    label = "loops of training"
+    axis.axvline(trained_with, color=GREY, linestyle=":", linewidth=1.2, label=label)
+    axis.set_yscale("log")
+    axis.set_ylim(5e-3, 1e3)
+    axis.set_xticks([1, *range(4, len(exact) + 1, 4)])
+
+
+FIGURE = Figure(
+    "gatmiry2024/figure-3",
+    "Loss by loops at test time, in and out of distribution: mean, median and exact",
+    jobs,
+    compute,
+    draw,
+    expect,
+)

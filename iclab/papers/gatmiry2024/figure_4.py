@@ -1,0 +1,235 @@
+"""Figure 4: A goes to a multiple of I; many loops leave it an antisymmetric part."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+
+from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.papers._drawing import (
+    BLACK,
+    BLUE,
+    CURVES,
+    VERMILION,
+    band,
+    below,
+    legend_below,
+    log_scale,
+    panel,
+    parts,
+    sheet,
+)
+from iclab.papers.gatmiry2024._curvature import curvatures
+from iclab.papers.gatmiry2024._training import (
+    mean_diagonal,
+    settings_of,
+    to_identity,
+    to_multiples,
+    train_looped,
+    words,
+)
+from iclab.theory import looped_flow, looped_optimum
+
+# Distances to the optimum, as shares of a*, at which the flow's clock is read.
+_SHARES = np.geomspace(1, 1e-3, 601)
+
+
+def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+    """Training, and what is exact: optima, flows and curvatures."""
+    settings = settings_of(scale)
+    most = 4 if scale == "smoke" else 10
+    return {
+        "trained": settings | {"kind": "trained"},
+        "exact": settings | {"kind": "exact", "most_loops": most},
+    }
+
+
+def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    """Distances by step, or the exact side; rows are numbers of loops."""
+    return _exact(settings) if settings["kind"] == "exact" else _trained(settings, key)
+
+
+def draw(tables: Tables) -> Picture:
+    """Distances to I and to its multiples above, exact flow and curvature below."""
+    exact, trained = tables["exact"], tables["trained"]
+    picture = sheet(
+        8.4,
+        "A goes to a multiple of I; with many loops an antisymmetric part stays",
+        f"d = {int(exact['dimension'])}, n = {int(exact['samples'])}, "
+        rf"$\Sigma^\star=I$; {trained['training']}. "
+        "Lines are means over runs,\nbands reach from the smallest to the largest. "
+        r"Distances are $\|A-I\|_F\,/\,\|I\|_F$ and "
+        r"$\mathrm{min}_\alpha\,\|A-\alpha I\|_F\,/\,\|A\|_F$. "
+        "Dotted: the exact $1-a^\\star$.\nCurvature: second derivative of the exact "
+        "loss at $a^\\star I$ along directions of norm 1, exact.",
+    )
+    upper, lower = parts(picture, 2, 1, height_ratios=(1.1, 1))
+    axes = upper.subplots(1, 3)
+    panel(axes[0], "(a) distance of A to I", "step", "distance")
+    panel(axes[1], "(b) distance of A to multiples of I", "step", "distance")
+    panel(axes[2], "(c) the same of its symmetric part", "step", "distance")
+    flow, curvature = lower.subplots(1, 2)
+    panel(
+        flow,
+        "(d) exact gradient flow from A = 0",
+        "time",
+        r"$1-a/a^\star$",
+    )
+    for row, (color, marker) in zip(range(len(exact["loops"])), CURVES, strict=False):
+        L, step = int(exact["loops"][row]), float(exact["steps"][row])
+        label = f"{L} loop{'s' if L > 1 else ''}, $a^\\star$ = {step:.3f}"
+        style = {"marker": marker, "markevery": 8, "markersize": 5}
+        for axis, column in zip(
+            axes, ("to_identity", "to_multiples", "symmetric_to_multiples"), strict=True
+        ):
+            band(axis, trained[column][row], label, color, trained["steps"], **style)
+        axes[0].axhline(1 - step, color=color, linestyle=":", linewidth=1.2)
+        times = exact["flow_times"][row]
+        flow.plot(
+            times, _SHARES, color=color, marker=marker, markevery=75, markersize=5
+        )
+    axes[0].plot([], [], ":", color=BLACK, label="exact $1-a^\\star$")
+    axes[0].set_ylim(0, 1.05)
+    for axis in axes[1:]:
+        log_scale(axis)
+        axis.set_ylim(0.02, 1.2)
+    log_scale(flow, (1,))
+    _curvature_panel(curvature, exact)
+    legend_below(upper, list(axes), 3)
+    return picture
+
+
+def expect(tables: Tables) -> list[Evidence]:
+    """What the caption says that a reader sees, true up to scale and symmetry."""
+    exact, trained = tables["exact"], tables["trained"]
+    steps = exact["steps"][:, None]
+    final = trained["to_identity"][:, :, -1]
+    one, few = exact["loops"] == 1, exact["loops"] <= 3
+    # Times until one per cent of the way is left.
+    times = exact["flow_times"][:, np.searchsorted(-_SHARES, -0.01)]
+    return [
+        Evidence(
+            "With one loop A does not converge to I: smallest final distance, as a "
+            "share of the exact 1 − a*",
+            float(np.min(final[one] / (1 - steps[one]))),
+            ">=",
+            0.9,
+        ),
+        Evidence(
+            "With more loops neither: smallest final distance to I, as a share of the "
+            "exact 1 − a*",
+            float(np.min(final / (1 - steps))),
+            ">=",
+            0.9,
+        ),
+        Evidence(
+            "The nearest multiple of I is the exact optimum: largest relative "
+            "difference from a*",
+            float(np.max(np.abs(trained["multiples"] / steps - 1))),
+            "<=",
+            0.1,
+        ),
+        Evidence(
+            "With three loops or fewer A comes close to multiples of I: largest final "
+            "distance",
+            float(np.max(trained["to_multiples"][few, :, -1])),
+            "<=",
+            0.2,
+        ),
+        Evidence(
+            "With any number of loops its symmetric part does: largest final distance",
+            float(np.max(trained["symmetric_to_multiples"][:, :, -1])),
+            "<=",
+            0.3,
+        ),
+        Evidence(
+            "Antisymmetric parts are hardly driven back when loops are many: exact "
+            "curvature there over that in symmetric directions, smallest",
+            float(np.min(exact["antisymmetric"] / exact["symmetric"])),
+            "<=",
+            0.25,
+        ),
+        Evidence(
+            "Along the exact gradient flow more loops are not slower by much: longest "
+            "time until 1 % is left over the shortest",
+            float(times.max() / times.min()),
+            "<=",
+            2.0,
+        ),
+    ]
+
+
+def _trained(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    A = np.asarray(train_looped(settings, key).A)
+    symmetric = (A + np.swapaxes(A, -1, -2)) / 2
+    return {
+        "steps": settings["every"] * np.arange(A.shape[2]),
+        "to_identity": to_identity(A),
+        "to_multiples": to_multiples(A),
+        "symmetric_to_multiples": to_multiples(symmetric),
+        "multiples": mean_diagonal(A[:, :, -1]),
+        "training": words(settings),
+    }
+
+
+def _exact(settings: Mapping[str, Any]) -> dict[str, Any]:
+    d, n = settings["dimension"], settings["samples"]
+    counts = range(1, settings["most_loops"] + 1)
+    optima = [looped_optimum(d, n, L)[0] for L in counts]
+    bends = [curvatures(a, d, n, L) for a, L in zip(optima, counts, strict=True)]
+    steps = [optima[L - 1] for L in settings["loops"]]
+    return {
+        "loops": settings["loops"],
+        "steps": steps,
+        "flow_times": [
+            _flow_times(a, d, n, L)
+            for a, L in zip(steps, settings["loops"], strict=True)
+        ],
+        "symmetric": [bend.symmetric for bend in bends],
+        "antisymmetric": [bend.antisymmetric for bend in bends],
+        "dimension": d,
+        "samples": n,
+    }
+
+
+def _flow_times(optimum: float, d: int, n: int, L: int) -> np.ndarray:
+    """When the flow from a = 0 has `_SHARES` of its way left: ∫ da/ȧ, by trapezia.
+
+    In the logarithm of the share the integrand is smooth and of order one.
+    """
+    a = jnp.asarray(optimum * (1 - _SHARES))
+    speeds = np.asarray(jax.vmap(lambda one: looped_flow(one, d, n, L))(a))
+    rates = optimum * _SHARES / speeds
+    slices = (rates[1:] + rates[:-1]) / 2 * -np.diff(np.log(_SHARES))
+    return np.concatenate([[0.0], np.cumsum(slices)])
+
+
+def _curvature_panel(axis: Axes, exact: Mapping[str, Any]) -> None:
+    panel(axis, "(e) curvature of the loss at the optimum", "loops", "curvature")
+    loops = np.arange(1, len(exact["symmetric"]) + 1)
+    axis.axhline(0, color=BLACK, linewidth=0.6)
+    for column, label, color, marker in (
+        ("symmetric", "symmetric directions of trace 0", BLUE, "o-"),
+        ("antisymmetric", "antisymmetric directions", VERMILION, "s--"),
+    ):
+        axis.plot(loops, exact[column], marker, color=color, markersize=5, label=label)
+    axis.set_yscale("symlog", linthresh=0.1)
+    ticks = [-0.1, 0, 0.1, 1]
+    axis.set_yticks(ticks, [f"{tick:g}".replace("-", "−") for tick in ticks])
+    axis.minorticks_off()
+    axis.set_xticks(loops)
+    below(axis, 2)
+
+
+FIGURE = Figure(
+    "gatmiry2024/figure-4",
+    "Distance of A to I and to its multiples, by step and number of loops",
+    jobs,
+    compute,
+    draw,
+    expect,
+)

@@ -1,0 +1,44 @@
+"""Figure 4: with one loop A does not converge to I; with more it does not either."""
+
+from iclab.evidence import Claim, Measured
+from iclab.papers.gatmiry2024._averaged_prompts import (
+    Multiples,
+    Setting,
+    best,
+    statement,
+)
+
+_DRAWS = {"smoke": 4_000, "desk": 10_000, "paper": 100_000}
+
+
+def cases(scale) -> dict[str, Setting]:
+    """The d = 10 of Section 5, with 20 examples a prompt."""
+    loops = (1,) if scale == "smoke" else (1, 2)
+    found = {f"d=10, n=20, L={L}": Setting(10, 20, L) for L in loops}
+    for L in (2, 3, 5, 10):
+        found[f"d=10, n=20, L={L}, A=aI"] = Multiples(10, 20, L)
+    return found
+
+
+def predict(case: Setting):
+    """A = a⋆I, where a⋆ = n/(n+d+1) = 20/31 for one loop."""
+    return statement(case)
+
+
+def decoy(case: Setting):
+    """A = I."""
+    return statement(case, 1.0)
+
+
+def measure(case: Setting, key, scale) -> Measured:
+    """Scale and shape of the best A on drawn prompts; the best multiple exactly."""
+    return best(case, key, _DRAWS[scale])
+
+
+CLAIM = Claim(
+    "gatmiry2024/figure-4-reading",
+    cases=cases,
+    predict=predict,
+    measure=measure,
+    decoy=decoy,
+)

@@ -1,0 +1,207 @@
+"""Beyond the paper: what it costs to use one layer again instead of new ones."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+
+from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.papers._drawing import (
+    BLACK,
+    CURVES,
+    GREY,
+    legend_below,
+    log_scale,
+    panel,
+    parts,
+    sheet,
+)
+from iclab.theory import (
+    looped_optimum,
+    marchenko_pastur_looped_optimum,
+    marchenko_pastur_optimal_steps,
+    optimal_steps,
+)
+
+_DIMENSION = 10
+# Depth at which the approach to the limit is drawn.
+_DEPTH = 5
+
+
+def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+    """A job for every n: d/n from 1/10 to 2, so that one n is below d."""
+    lengths, depth, largest = {
+        "smoke": ((40, 20, 5), 6, 6),
+        "desk": ((100, 40, 20, 10, 5), 12, 8),
+        "paper": ((100, 40, 20, 10, 5), 16, 9),
+    }[scale]
+    dimensions = [2**power for power in range(1, largest + 1)]
+    return {
+        f"n = {n}": {"samples": n, "depth": depth, "dimensions": dimensions}
+        for n in lengths
+    }
+
+
+def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    """Exact optima by depth, at d = 10 and in the limit; the price by dimension."""
+    n, depths = settings["samples"], range(1, settings["depth"] + 1)
+    c = _DIMENSION / n
+    looped = [looped_optimum(_DIMENSION, n, k) for k in depths]
+    # Dimensions at which n = d/c is a whole number.
+    dimensions = [d for d in settings["dimensions"] if (d * n) % _DIMENSION == 0]
+    return {
+        "looped": [loss for _, loss in looped],
+        "looped_steps": [step for step, _ in looped],
+        "free": [optimal_steps(_DIMENSION, n, k)[1] for k in depths],
+        "looped_limit": [marchenko_pastur_looped_optimum(c, k)[1] for k in depths],
+        "free_limit": [marchenko_pastur_optimal_steps(c, k)[1] for k in depths],
+        "dimensions": dimensions,
+        "prices": [_price(d, d * n // _DIMENSION) for d in dimensions],
+        "samples": n,
+    }
+
+
+def draw(tables: Tables) -> Picture:
+    """Losses, their ratio, loops that do the work of layers, and the limit."""
+    picture = sheet(
+        8.6,
+        "The exact price of weight sharing",
+        f"d = {_DIMENSION}, no noise. Free: every layer has a step of its own, the "
+        "best ones. Shared: the same step in every layer, the best one,\nwhich is the "
+        "optimum of a looped layer among symmetric A. Lines with markers: exact at "
+        f"d = {_DIMENSION}. Thin lines without markers:\nthe Marchenko–Pastur limit "
+        "d, n → ∞ at the same d/n. With n < d (d/n = 2) both losses end at what lies "
+        "outside the span of the inputs.",
+    )
+    (page,) = parts(picture, 1, 1)
+    axes = page.subplots(2, 2)
+    panel(axes[0, 0], "(a) loss per dimension", "layers or loops", "loss / d")
+    panel(
+        axes[0, 1], "(b) price: shared over free", "layers or loops", "ratio of losses"
+    )
+    panel(axes[1, 0], "(c) loops that match free layers", "free layers", "loops")
+    panel(
+        axes[1, 1],
+        f"(d) price at depth {_DEPTH} by dimension",
+        "dimension d",
+        "price over its limit",
+    )
+    for table, (color, marker) in zip(tables.values(), CURVES, strict=False):
+        style = {"color": color, "marker": marker, "markersize": 5}
+        label = f"d/n = {_DIMENSION / int(table['samples']):g}"
+        _depth_panels(axes, table, label, style)
+        if len(table["dimensions"]) > 1:
+            limit = _limit_price(_DIMENSION / int(table["samples"]))
+            axes[1, 1].plot(table["dimensions"], table["prices"] / limit, **style)
+    axes[0, 0].plot([], [], "-", color=BLACK, label="free steps")
+    axes[0, 0].plot([], [], "--", color=BLACK, label="shared step")
+    axes[0, 0].set_yscale("log")
+    axes[0, 0].set_ylim(bottom=1e-8)
+    log_scale(axes[0, 1], (1,))
+    axes[0, 1].set_ylim(top=2e3)
+    depth = len(next(iter(tables.values()))["free"])
+    axes[1, 0].plot([1, depth], [1, depth], color=GREY, linewidth=0.8)
+    axes[1, 0].set_ylim(0, depth + 0.5)
+    axes[1, 0].set_xlim(0.7, 0.7 * depth)
+    axes[1, 0].text(0.6 * depth, 0.6 * depth, "as many", color=GREY, va="top")
+    axes[1, 1].axhline(1, color=BLACK, linewidth=0.8)
+    axes[1, 1].set_xscale("log", base=2)
+    axes[1, 1].set_ylim(0, 1.1)
+    legend_below(page, list(axes.flat), 7)
+    return picture
+
+
+def expect(tables: Tables) -> list[Evidence]:
+    """What sharing costs, as numbers."""
+    prices = {int(t["samples"]): t["looped"] / t["free"] for t in tables.values()}
+    shared = [t for t in tables.values() if int(t["samples"]) >= _DIMENSION]
+    long = [prices[int(t["samples"])] for t in shared]
+    last = [
+        np.abs(t["prices"][-2:] / _limit_price(_DIMENSION / int(t["samples"])) - 1)
+        for t in tables.values()
+        if len(t["dimensions"]) > 1
+    ]
+    return [
+        Evidence(
+            "One layer is one loop: largest relative difference at depth 1",
+            float(max(abs(price[0] - 1) for price in prices.values())),
+            "<=",
+            1e-12,
+        ),
+        Evidence(
+            "Sharing never gains: smallest price",
+            float(min(price.min() for price in prices.values())),
+            ">=",
+            1 - 1e-12,
+        ),
+        Evidence(
+            "With n ≥ d the price rises with depth: smallest ratio of neighbours",
+            float(min(np.min(price[1:] / price[:-1]) for price in long)),
+            ">=",
+            1.0,
+        ),
+        Evidence(
+            "Looped and untied are not alike at d = 10, n = 20: price at five loops",
+            float(prices[20][_DEPTH - 1]),
+            ">=",
+            2.6,
+        ),
+        Evidence(
+            "With n < d there is little to lose: largest price at n = 5",
+            float(prices[5].max()),
+            "<=",
+            1.1,
+        ),
+        Evidence(
+            "The price tends to its Marchenko–Pastur limit like 1/d: distance at the "
+            "largest dimension over that at half of it, largest",
+            float(max(distance[1] / distance[0] for distance in last)),
+            "<=",
+            0.7,
+        ),
+    ]
+
+
+def _price(d: int, n: int) -> float:
+    return looped_optimum(d, n, _DEPTH)[1] / optimal_steps(d, n, _DEPTH)[1]
+
+
+def _limit_price(c: float) -> float:
+    shared = marchenko_pastur_looped_optimum(c, _DEPTH)[1]
+    return shared / marchenko_pastur_optimal_steps(c, _DEPTH)[1]
+
+
+def _depth_panels(
+    axes: Any, table: Mapping[str, Any], label: str, style: Mapping[str, Any]
+) -> None:
+    losses, price, matching = axes[0, 0], axes[0, 1], axes[1, 0]
+    depths = np.arange(1, len(table["free"]) + 1)
+    thin = {"color": style["color"], "linewidth": 0.8}
+    losses.plot(depths, table["free"] / _DIMENSION, "-", label=label, **style)
+    losses.plot(depths, table["looped"] / _DIMENSION, "--", **style)
+    losses.plot(depths, table["free_limit"], "-", **thin)
+    losses.plot(depths, table["looped_limit"], "--", **thin)
+    price.plot(depths, table["looped"] / table["free"], "-", **style)
+    price.plot(depths, table["looped_limit"] / table["free_limit"], "-", **thin)
+    _matching(matching, table, style)
+
+
+def _matching(axis: Axes, table: Mapping[str, Any], style: Mapping[str, Any]) -> None:
+    """How many loops reach the loss of k free layers, between whole numbers as well."""
+    depths = np.arange(1, len(table["free"]) + 1)
+    # Losses fall, and nearly like a geometric series: interpolate their logarithms.
+    falling = -np.log(table["looped"])
+    loops = np.interp(-np.log(table["free"]), falling, depths, right=np.nan)
+    axis.plot(depths, loops, "-", **style)
+
+
+FIGURE = Figure(
+    "gatmiry2024/figure-weight-sharing",
+    "The exact price of weight sharing, by depth and by d/n",
+    jobs,
+    compute,
+    draw,
+    expect,
+)

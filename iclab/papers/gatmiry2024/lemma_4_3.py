@@ -1,0 +1,116 @@
+"""Lemma 4.3 (A.7), (21): eigenvalues of E(A^½SA^½ − I)ᵏ, close to (λ_i − 1)ᵏ."""
+
+from dataclasses import dataclass
+from math import comb
+
+import jax.numpy as jnp
+import numpy as np
+
+from iclab.evidence import Claim, Measured, Printed
+from iclab.papers.gatmiry2024._matrices import mean_power_from, rotated
+from iclab.theory import looped_delta, moment_deviation, wishart_matrix_moments
+
+
+@dataclass(frozen=True)
+class Case:
+    """Eigenvalues of Σ⋆ in a random basis, those of a diagonal A, k, and n examples."""
+
+    eigenvalues: tuple[float, ...]
+    A: tuple[float, ...]
+    order: int
+    samples: int
+
+    @property
+    def moved(self) -> np.ndarray:
+        """A^½Σ⋆A^½."""
+        return np.sqrt(np.outer(self.A, self.A)) * rotated(self.eigenvalues)
+
+    def bounds(self, deviation: float) -> np.ndarray:
+        """(λ_i − 1)ᵏ ± `deviation`·(λ₁ + 1)ᵏ, and nothing beside the diagonal."""
+        k, values = self.order, np.linalg.eigvalsh(self.moved)[::-1]
+        middle, width = (values - 1) ** k, deviation * (values[0] + 1) ** k
+        return np.concatenate([middle + width, width - middle, [0.0]])
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """(21): the trace of the power, opened up."""
+
+    case: Case
+
+    def total(self, sign: int, first: int) -> np.ndarray:
+        """± the sum from `first` on, with (−1)ⁱ times the sign."""
+        k, covariance = self.case.order, jnp.asarray(self.case.moved)
+        moments = np.asarray(wishart_matrix_moments(covariance, self.case.samples, k))
+        traces = np.trace(moments, axis1=1, axis2=2)
+        terms = [sign * (-1) ** i * comb(k, i) * traces[i] for i in range(first, k + 1)]
+        return np.array([sum(terms), -sum(terms)])
+
+
+EXPANSION = {"(21), d=2, k=3, n=8": Expansion(Case((1.6, 0.4), (0.9, 1.4), 3, 8))}
+
+
+def cases(scale) -> dict[str, Case | Expansion]:
+    """n = 16k²d²; A and Σ⋆ do not commute."""
+    pairs = [((1.6, 0.4), (0.9, 1.4)), ((1.5, 0.9, 0.1), (0.5, 1.0, 2.0))]
+    if scale != "smoke":
+        pairs += [((1.0, 1.0), (1.0, 1.0)), ((3.0, 0.01), (2.0, 5.0))]
+    most = {"smoke": 4, "desk": 5, "paper": 6}[scale]
+    found = {}
+    for spectrum, A in pairs:
+        for k in range(2, most + 1):
+            case = Case(spectrum, A, k, 16 * (k * len(A)) ** 2)
+            found[f"Σ⋆ {spectrum}, A {A}, k={k}, n=16k²d²"] = case
+    return found | EXPANSION
+
+
+def printed_cases(scale) -> dict[str, Case | Expansion]:
+    """L = k/2 loops and little more than d examples; the expansion."""
+    few: dict[str, Case | Expansion] = {
+        "d=1, A=2, Σ⋆=1, L=3, k=6, n=2": Case((1.0,), (2.0,), 6, 2),
+        "d=2, A=10I, Σ⋆=I, L=3, k=6, n=3": Case((1.0, 1.0), (10.0, 10.0), 6, 3),
+    }
+    return few | EXPANSION
+
+
+def predict(case: Case | Expansion):
+    """Within (4kd/√n)(λ₁ + 1)ᵏ; Σ_{i=0}ᵏ (−1)^{k−i}C(k,i) tr E(A^½SA^½)ⁱ."""
+    if isinstance(case, Expansion):
+        return case.total((-1) ** case.case.order, 0)
+    return case.bounds(moment_deviation(len(case.A), case.samples, case.order))
+
+
+def printed(case: Case | Expansion):
+    """Within δᵏ(λ₁ + 1)ᵏ whatever n; Σ_{i=1}ᵏ (−1)ⁱC(k,i) tr E(A^½SA^½)ⁱ."""
+    if isinstance(case, Expansion):
+        return case.total(1, 1)
+    delta = looped_delta(len(case.A), case.samples, case.order // 2)
+    return case.bounds(delta**case.order)
+
+
+def decoy(case: Case | Expansion):
+    """Moments of S as if S were Σ⋆; no decoy for the expansion."""
+    return None if isinstance(case, Expansion) else case.bounds(0.0)
+
+
+def measure(case: Case | Expansion, key, scale) -> Measured:
+    """The mean over every S, in the eigenvectors of A^½Σ⋆A^½."""
+    of = case.case if isinstance(case, Expansion) else case
+    covariance, root = rotated(of.eigenvalues), np.diag(np.sqrt(of.A))
+    beta, beside, error = mean_power_from(covariance, root, 1.0, of.samples, of.order)
+    value = np.array([*beta, *-beta, beside])
+    if isinstance(case, Expansion):
+        value = np.array([np.sum(beta), -np.sum(beta)])
+    reason = "float64 round-off of powers of sample covariances that integrate exactly"
+    return Measured(value, error, reason)
+
+
+CLAIM = Claim(
+    "gatmiry2024/lemma-4.3",
+    cases=cases,
+    predict=predict,
+    measure=measure,
+    decoy=decoy,
+    relation="<=",
+    printed=Printed(predict=printed, cases=printed_cases),
+)

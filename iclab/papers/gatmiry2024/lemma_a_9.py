@@ -1,0 +1,41 @@
+"""Lemma A.9: small loss implies close to optimal, in terms of ε and δ."""
+
+from iclab.evidence import Claim, Measured
+from iclab.papers.gatmiry2024._closeness import Setting, farthest, settings
+from iclab.theory import closeness_bound_lemma_a_9
+
+
+def cases(scale) -> dict[str, Setting]:
+    """ε just large enough for a loss above zero, and larger."""
+    return settings(scale, (0.64, 1.2))
+
+
+def predict(case: Setting):
+    """4ε + 16δd^{1/(2L)}."""
+    return _bound(case)[1]
+
+
+def decoy(case: Setting):
+    """ε/4."""
+    return case.tolerance / 4
+
+
+def measure(case: Setting, key, scale) -> Measured:
+    """The largest distance among symmetric A with loss ε^{2L} − δ^{2L}(ε+2)^{2L}."""
+    return farthest(case, *_bound(case))
+
+
+def _bound(case: Setting) -> tuple[float, float]:
+    return closeness_bound_lemma_a_9(
+        case.tolerance, case.dimension, case.samples, case.loops
+    )
+
+
+CLAIM = Claim(
+    "gatmiry2024/lemma-a.9",
+    cases=cases,
+    predict=predict,
+    measure=measure,
+    decoy=decoy,
+    relation="<=",
+)

@@ -1,0 +1,84 @@
+"""Section 5.3: more loops at test time than in training help, but not for ever."""
+
+import numpy as np
+
+from iclab.evidence import Claim, Measured, Printed
+from iclab.papers.gatmiry2024._test_loops import Drawn, Exact, by_fractions, by_prompts
+from iclab.theory import loss_by_test_loops, marchenko_pastur_quadrature
+
+_DRAWS = {"smoke": 20_000, "desk": 100_000, "paper": 1_000_000}
+
+
+def cases(scale) -> dict[str, Exact]:
+    """Two and five loops in training, the ones that the text names."""
+    found = exact_cases(scale)
+    if scale != "smoke":
+        found["d=5, n=20, 2 loops, drawn prompts"] = Drawn(5, 20, 2, 4)
+    return found
+
+
+def exact_cases(scale) -> dict[str, Exact]:
+    """Those for which all moments of S are worked out."""
+    found = {"d=5, n=20, trained with 2 loops": Exact(5, 20, 2, 20)}
+    if scale != "smoke":
+        found["d=5, n=20, trained with 5 loops"] = Exact(5, 20, 5, 30)
+        found["d=10, n=20, trained with 2 loops"] = Exact(10, 20, 2, 30)
+    return found
+
+
+def predict(case: Exact):
+    """The losses after each loop, and after how many the loss is least."""
+    losses = loss_by_test_loops(case.step, case.dimension, case.samples, case.most)
+    return _with_minimum(np.asarray(losses))
+
+
+def decoy(case: Exact):
+    """The spectrum of the limit d/n fixed, in which no eigenvalue exceeds 2/a⋆."""
+    ratio = case.dimension / case.samples
+    h, weight = map(np.asarray, marchenko_pastur_quadrature(ratio, 2 * case.most))
+    loops = np.arange(1, case.most + 1)[:, None]
+    return _with_minimum(case.dimension * (1 - case.step * h) ** (2 * loops) @ weight)
+
+
+def measure(case: Exact, key, scale) -> Measured:
+    """The same losses by exact fractions, or from the model on drawn prompts."""
+    if isinstance(case, Drawn):
+        losses, error, reason = by_prompts(case, key, _DRAWS[scale])
+    else:
+        losses = by_fractions(case)
+        # 2ℓ powers of numbers known to float64, on the side of the prediction.
+        error = 8 * np.arange(1, case.most + 1) * np.finfo(float).eps * losses
+        reason = "exact fractions, against float64 round-off of the prediction"
+    return Measured(_with_minimum(losses), np.append(error, 0), reason)
+
+
+def keeps_improving(case: Exact):
+    """Every further loop multiplies the loss by 1 at most."""
+    return 1.0
+
+
+def measure_improvement(case: Exact, key, scale) -> Measured:
+    """What the worst of the further loops multiplies the loss by."""
+    losses = by_fractions(case)
+    factor = float(np.max(losses[1:] / losses[:-1]))
+    reason = f"float64 round-off; the loss is least after {1 + np.argmin(losses)} loops"
+    return Measured(factor, 4 * np.finfo(float).eps * factor, reason)
+
+
+def _with_minimum(losses: np.ndarray) -> np.ndarray:
+    return np.append(losses, 1 + np.argmin(losses))
+
+
+CLAIM = Claim(
+    "gatmiry2024/section-5.3-more-loops",
+    cases=cases,
+    predict=predict,
+    measure=measure,
+    decoy=decoy,
+    printed=Printed(
+        predict=keeps_improving,
+        cases=exact_cases,
+        measure=measure_improvement,
+        relation="<=",
+    ),
+)

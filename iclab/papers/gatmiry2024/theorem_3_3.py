@@ -1,0 +1,105 @@
+"""Theorem 3.3 (A.12): after how long gradient flow has brought the loss below ξ."""
+
+import functools
+
+import jax.numpy as jnp
+import numpy as np
+
+from iclab.evidence import Claim, Measured, Printed
+from iclab.papers.gatmiry2024._given_time import TOLERANCE, Run, steps_reached
+from iclab.theory import (
+    looped_flow,
+    looped_loss,
+    looped_optimum,
+    loss_by_test_loops,
+    spectral_distance,
+)
+from iclab.training import looped_gradient_flow
+
+# More than the sharp constant of gradient dominance, which is 4 in the units used here.
+_TOO_FAST = 4.5
+
+
+def cases(scale) -> dict[str, Run]:
+    """From zero in a high dimension, and from the far side in a low one."""
+    found = {
+        "L=2, d=700, ξ=0.01, A(0)=0": Run(700, 10**18, 2, 0.01),
+        "L=2, d=100000, ξ=1, A(0)=0": Run(10**5, 10**18, 2, 1.0),
+        "L=3, d=5, ξ=0.1, A(0)=3I": Run(5, 10**18, 3, 0.1, 3.0),
+    }
+    if scale != "smoke":
+        found["L=4, d=1100, ξ=0.01, A(0)=0"] = Run(1100, 10**26, 4, 0.01)
+        start = (-1.0, 0.5, 3.0)
+        found["L=2, d=3, ξ=0.01, A(0) uneven"] = Run(3, 10**18, 2, 0.01, start)
+    return found
+
+
+def at_printed_time(scale) -> dict[str, Run]:
+    """On both sides of d = 645, where two loops begin to need longer."""
+    return {
+        f"L=2, d={d}, ξ=0.01, A(0)=0": Run(d, 10**18, 2, 0.01, printed=True)
+        for d in (600, 700)
+    }
+
+
+def predict(case: Run):
+    """Loss at most ξ, distance at most 8(1 + 4d^{1/(2L)})ξ^{1/(2L)}."""
+    root = 1 / (2 * case.loops)
+    return np.array([case.xi, 8 * (1 + 4 * case.dimension**root) * case.xi**root])
+
+
+def decoy(case: Run):
+    """The loss if dominance held with more than its sharp constant."""
+    if isinstance(case.start, tuple):
+        return None
+    loss, distance = predict(case)
+    return np.array([loss * _TOO_FAST ** (-case.loops / (case.loops - 1)), distance])
+
+
+def measure(case: Run, key, scale) -> Measured:
+    """Loss and distance from the optimum on the exact flow at that time."""
+    d, n, L = case.dimension, case.samples, case.loops
+    best, _ = looped_optimum(d, n, L)
+    if isinstance(case.start, tuple):
+        return _from_matrix(case, best)
+    ends, steps = _ends(scale)
+    a = ends[case]
+    value = np.array([float(loss_by_test_loops(a, d, n, L)[-1]), abs(a / best - 1)])
+    slope = d * abs(float(looped_flow(a, d, n, L)))
+    error = TOLERANCE * steps * np.array([slope, 1.0])
+    reason = f"local error {TOLERANCE:.0e} a step, {steps} steps; time {case.time:.4g}"
+    return Measured(value, error, reason)
+
+
+@functools.cache
+def _ends(scale) -> tuple[dict[Run, float], int]:
+    every = [*cases(scale).values(), *at_printed_time(scale).values()]
+    return steps_reached([run for run in every if not isinstance(run.start, tuple)])
+
+
+def _from_matrix(case: Run, best: float) -> Measured:
+    d, n, L = case.dimension, case.samples, case.loops
+    flow = looped_gradient_flow(
+        jnp.diag(jnp.array(case.start)),
+        samples=n,
+        loops=L,
+        max_time=case.time,
+        throw=False,
+    )
+    loss = looped_loss(flow.final, covariance=jnp.eye(d), samples=n, loops=L)
+    distance = spectral_distance(flow.final, best * jnp.eye(d))
+    # The slope of the loss is below 1 this near to the optimum.
+    error = 1e-10 * int(flow.steps)
+    reason = f"local error 1e-10 a step, {flow.steps} steps; time {case.time:.4g}"
+    return Measured(np.array([float(loss), distance]), error, reason)
+
+
+CLAIM = Claim(
+    "gatmiry2024/theorem-3.3",
+    cases=cases,
+    predict=predict,
+    measure=measure,
+    decoy=decoy,
+    relation="<=",
+    printed=Printed(predict=predict, cases=at_printed_time),
+)

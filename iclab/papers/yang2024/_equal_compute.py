@@ -1,0 +1,207 @@
+"""Encoders with several numbers of heads, trained with equal compute (Figure 5)."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float, Int
+
+from iclab.evidence import Scale
+from iclab.models import Encoder
+from iclab.papers.yang2024._experiments import (
+    dictionary_of,
+    distances,
+    encoder_settings,
+    start_encoder,
+)
+from iclab.tasks import Representation
+from iclab.theory import representation_infimum
+from iclab.training import batch_loss
+
+# Floating-point operations of a softmax for every score: scaling, maximum, difference,
+# exponential, sum and quotient.
+_SOFTMAX = 6
+
+# Streams of a job's key beside those of `_experiments`.
+_TRAINING, _ORDER = 10, 11
+
+
+def equal_compute_jobs(
+    scale: Scale, clock: str = "operations"
+) -> dict[str, dict[str, Any]]:
+    """A job for every run; in one run all numbers of heads share data and start.
+
+    The budget is that of `steps` steps with one head, counted in operations; with
+    `clock="seconds"` it is 100 s of wall clock for every number of heads, as in the
+    paper, and the tables depend on the machine.
+    """
+    heads, steps, runs = {
+        "smoke": ([1, 4], 120, 1),
+        "desk": ([1, 2, 4, 8, 16], 240, 2),
+        "paper": ([1, 2, 4, 8, 16, 32, 64], 35 * 39, 3),
+    }[scale]
+    sizes = encoder_settings(scale)
+    budget = {
+        "clock": clock,
+        "operations": steps * operations_a_step(sizes, heads[0]),
+        "seconds": 100.0,
+    }
+    common = sizes | budget | {"heads": heads, "block": 10}
+    return {f"run {index}": common for index in range(1, runs + 1)}
+
+
+def equal_compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    """Steps paid by the budget, losses along them, and inference losses at the end.
+
+    Rows of `losses` are means over blocks of steps, NaN after the last whole block.
+    """
+    s = settings
+    task = dictionary_of(s)
+    measure = eqx.filter_jit(distances(task, s["tests"], key))
+    steps = [steps_affordable(s, heads, key) for heads in s["heads"]]
+    curves, ends = [], []
+    for heads, count in zip(s["heads"], steps, strict=True):
+        model, losses = train_encoder(s, task, heads, count, key)
+        curve = np.full(max(steps) // s["block"], np.nan)
+        means = _blocks(np.asarray(losses), s["block"])
+        curve[: len(means)] = means
+        curves.append(curve)
+        # Single batches are noisy: the last loss is a mean over the last 30 steps.
+        last = np.mean(np.asarray(losses)[-30:])
+        ends.append([last, *(float(one) for one in measure(model))])
+    final, inside, outside = np.array(ends).T
+    return {
+        "heads": s["heads"],
+        "steps": steps,
+        "operations_a_step": [operations_a_step(s, heads) for heads in s["heads"]],
+        "losses": curves,
+        "final": final,
+        "in_domain": inside,
+        "out_of_domain": outside,
+        "block": s["block"],
+        "an_epoch": s["samples"] // s["batch"],
+        "infimum": representation_infimum(
+            task.features, task.context_length, task.noise_variance
+        ),
+        "caption": caption(s),
+    }
+
+
+def caption(settings: Mapping[str, Any]) -> str:
+    """Sizes in words, beside those of the paper where they differ."""
+    s = settings
+    budget = (
+        f"{s['operations']:.3g} operations"
+        if s["clock"] == "operations"
+        else f"{s['seconds']:g} s"
+    )
+    reduced = s["width"] != 256
+    paper = (
+        " The paper: K = 200, d = 100, m = 20, N = 30,\nwidths 256 and 512, H up to 64, "
+        "batches of 256, rate 0.0001, 100 s of wall clock."
+    )
+    return (
+        ("Reduced sizes: " if reduced else "")
+        + f"four layers, K = {s['dictionary_size']}, d = {s['input_dim']}, "
+        f"m = {s['feature_dim']}, N = {s['context_length']}, raw Gaussian tokens, widths "
+        f"{s['width']} and {s['hidden']}, batches of {s['batch']},\nAdam at "
+        f"{s['rate']:g}, {budget} for every H."
+        + (paper if reduced else "")
+    )
+
+
+def operations_a_step(settings: Mapping[str, Any], heads: int) -> int:
+    r"""Floating-point operations of a training step of an encoder.
+
+    $$3B\Big[2KD(d+2)+\ell\big(8KD^2+4KDF+4K^2D+6HK^2\big)\Big]$$
+
+    with D, F the widths, ℓ layers, B prompts of K tokens: products of matrices count
+    two operations for every multiplication, a softmax six for every score; norms,
+    biases, residuals and the optimiser are left out, and the derivatives cost twice
+    what the predictions do.
+    """
+    s = settings
+    K, D, F = s["dictionary_size"], s["width"], s["hidden"]
+    scores = K**2 * (4 * D + _SOFTMAX * heads)
+    block = K * (8 * D**2 + 4 * D * F) + scores
+    ends = 2 * K * D * (s["input_dim"] + 2)
+    return 3 * s["batch"] * (ends + s["layers"] * block)
+
+
+def steps_affordable(settings: Mapping[str, Any], heads: int, key: Any) -> int:
+    """How many steps the budget pays: in operations, or in seconds of this machine."""
+    if settings["clock"] == "operations":
+        return int(settings["operations"] // operations_a_step(settings, heads))
+    task = dictionary_of(settings)
+    rows, order = _data(settings, task, key, 10)
+    start = start_encoder(settings, heads, key)
+    arguments = (start, task, rows, order, settings["rate"])
+    # The first call compiles, the second is timed.
+    jax.block_until_ready(_train_encoder(*arguments)[1])
+    before = time.perf_counter()
+    jax.block_until_ready(_train_encoder(*arguments)[1])
+    a_step = (time.perf_counter() - before) / len(order)
+    return max(1, int(settings["seconds"] / a_step))
+
+
+def train_encoder(
+    settings: Mapping[str, Any], task: Representation, heads: int, steps: int, key: Any
+) -> tuple[Encoder, Float[Array, " steps"]]:
+    """Adam on batches drawn with replacement from a fixed set of sampled tasks.
+
+    Data and order depend on the key alone: all numbers of heads see the same.
+    """
+    rows, order = _data(settings, task, key, steps)
+    start = start_encoder(settings, heads, key)
+    return _train_encoder(start, task, rows, order, settings["rate"])
+
+
+def _data(
+    settings: Mapping[str, Any], task: Representation, key: Any, steps: int
+) -> tuple[Float[Array, "samples K"], Int[Array, "steps batch"]]:
+    samples, batch = settings["samples"], settings["batch"]
+    training = jax.random.fold_in(key, _TRAINING)
+    rows = jax.jit(lambda one: task.sample_labels_batch(one, samples))(training)
+    # A block of rows for every step, so that a longer run begins like a shorter one.
+    rng = np.random.default_rng(
+        np.asarray(jax.random.key_data(jax.random.fold_in(key, _ORDER))).tolist()
+    )
+    order = rng.integers(samples, size=(steps, batch))
+    return rows.astype(jnp.float32), jnp.asarray(order)
+
+
+def _blocks(losses: np.ndarray, every: int) -> np.ndarray:
+    """Means over every `every` steps; what does not fill the last block is left out."""
+    whole = len(losses) // every * every
+    return losses[:whole].reshape(-1, every).mean(1)
+
+
+@eqx.filter_jit
+def _train_encoder(
+    start: Encoder,
+    task: Representation,
+    rows: Float[Array, "samples K"],
+    order: Int[Array, "steps batch"],
+    rate: float,
+) -> tuple[Encoder, Float[Array, " steps"]]:
+    optimiser = optax.adam(rate)
+    dynamic, static = eqx.partition(start, eqx.is_inexact_array)
+
+    def loss(arrays, item):
+        model = eqx.combine(arrays, static)
+        return batch_loss(model, task.tokens, rows[item], task.context_length)
+
+    def step(carry, item):
+        arrays, state = carry
+        value, slope = eqx.filter_value_and_grad(loss)(arrays, item)
+        updates, state = optimiser.update(slope, state, arrays)
+        return (eqx.apply_updates(arrays, updates), state), value
+
+    carry = (dynamic, optimiser.init(dynamic))
+    (dynamic, _), losses = jax.lax.scan(step, carry, order)
+    return eqx.combine(dynamic, static), losses

@@ -1,0 +1,602 @@
+"""Table of contents of yang2024, in the paper's order."""
+
+from iclab.evidence import Entry
+
+ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        id="yang2024/equation-1-noise",
+        kind="claim",
+        locator="(1); Appendix D.3, text after (77)",
+        statement=(
+            "Labels are y_k = λᵀ(f(v_k) + ε_k) with ε_k ~ N(0, τI) in (1), and with"
+            " ε_k ~ N(0, τ²I) where (77) is derived, E‖ε^Pâ_k − ε_k‖² = mτ(‖â_k‖² + 1)"
+            " − 2mτâ_kk 1{k ≤ N}."
+        ),
+        hypotheses="E λλᵀ = I; any weights",
+        erratum=(
+            "(77), and Lemma 5 with it, belong to the variance τ of (1). With τ² in"
+            " its place and τ = 1/2, the errors of a random model on sampled tasks are"
+            " a tenth to a third smaller than (77) gives them."
+        ),
+        correction="ε_k ~ N(0, τI): τ is a variance, one for every feature.",
+        formula=(
+            r"\mathbb{E}(\hat y_k-y_k)^2=\lVert Z\hat a_k-z_k\rVert^2+m\tau(\lVert\hat"
+            r" a_k\rVert^2+1-2\hat a_{kk}1\{k\le N\})"
+        ),
+    ),
+    Entry(
+        id="yang2024/equation-8",
+        kind="claim",
+        locator="(8), from (5)–(7)",
+        statement=(
+            "The diagonal of the attention map T(E) predicts the label of token k by"
+            " the shown labels, weighted with the heads' attention to the shown"
+            " tokens, summed with weights w_{h,k}."
+        ),
+        hypotheses="W_O, W_V, W_K and W_Q as in (7); softmax of every column",
+        formula=(
+            r"\hat y_k=\left\langle y,\sum_{h=1}^Hw_{h,k}\operatorname{softmax}(V^\top"
+            r" Q_hv_k)\right\rangle"
+        ),
+    ),
+    Entry(
+        id="yang2024/equation-15",
+        kind="claim",
+        locator="(15), from (46)–(48) with (44)",
+        statement=(
+            "γ = √(η_w/η_Q) has to be at least a multiple of ζ₀^{−5/4}, so that (48)"
+            " holds: no B_k moves far enough to lose half of its least eigenvalue. The"
+            " constant is exactly the one that (48) needs."
+        ),
+        hypotheses="Assumptions 1 and 2, w⁽⁰⁾ = 0, tokens of norm 1",
+        formula=(
+            r"\gamma\ge\zeta_0^{-5/4}\Big(\frac{128\sqrt2}{\sqrt2-1}\lVert\bar Z\rVert"
+            r"_2^2\sqrt H\,\bar f_{\max}K^{3/2}\Delta^{(0)}\Big)^{1/2}"
+        ),
+    ),
+    Entry(
+        id="yang2024/equation-17",
+        kind="claim",
+        locator="(17) and its footnote",
+        statement=(
+            "The constant L of (17), with which the learning rates are set, is a"
+            " simpler and looser form of the smoothness constant (61)."
+        ),
+        hypotheses="α as in (44), γ as in (15), tokens of norm 1",
+        erratum=(
+            "It is not looser: it drops max{1, ·} of (61), which is 1 in this regime,"
+            " and with features of size 0.1 it is 0.8 % below (61), or 14 % if ‖Z̄‖ in"
+            " its bracket is squared as printed (only the first power has the right"
+            " units). It also inherits the missing square of (61)."
+        ),
+        correction=(
+            "With the square and the maximum kept, and μ = max{γ²/K,"
+            " 128K‖Z̄‖²Δ⁽⁰⁾/ζ₀²}, the simple form is above the corrected L of Lemma"
+            " 10. Descent with the printed L converges all the same: the guarantee has"
+            " a factor of four to spare."
+        ),
+        formula=(
+            r"L^2=\lVert\bar Z\rVert^4\Big[b^2\Big(\frac{8\gamma^2}K+64N\mu\Big)+2H^2"
+            r"\Big(\frac{\gamma^4}{K^2}+\frac{256K\mu\lVert\bar Z\rVert^2\Delta^{(0)}}"
+            r"{\zeta_0^2}\Big)\Big]"
+        ),
+    ),
+    Entry(
+        id="yang2024/proposition-1",
+        kind="claim",
+        locator="Proposition 1, Assumptions 2 and 3; proof in Appendix D.1",
+        statement=(
+            "With at least as many heads as labels, H ≥ N, and Q_h drawn with"
+            " independent entries N(0, β²), every B_k = Z̄C_k has full row rank almost"
+            " surely. With fewer heads the rank is H."
+        ),
+        hypotheses=(
+            "Assumption 3: the shown tokens differ in some coordinate. Tokens that are"
+            " merely different are enough: the corners of a square, which Assumption 3"
+            " excludes, have full rank too"
+        ),
+        formula=r"\operatorname{rank}\bar ZC_k=N\quad\text{for all }k",
+    ),
+    Entry(
+        id="yang2024/theorem-1",
+        kind="claim",
+        locator="Theorem 1, (18); proof in Appendix B, (64)",
+        statement=(
+            "Gradient descent from w = 0 with η_Q = 1/L and η_w = γ²/L brings the loss"
+            " to its infimum at a linear rate, and (64) says so of every single step."
+            " Along real descents the slowest step shrinks the gap four times as fast"
+            " as guaranteed, and in the end exactly so: only w moves, while Q changes"
+            " by less than 10⁻⁶."
+        ),
+        hypotheses="Assumptions 1 and 2, the rates (15)–(17), tokens of norm 1",
+        formula=(
+            r"L(\theta^{(t)})-L^\star\le\Big(1-\frac{\eta_w\zeta_0}{2K}\Big)^t\big(L("
+            r"\theta^{(0)})-L^\star\big)"
+        ),
+    ),
+    Entry(
+        id="yang2024/section-3.3-heads",
+        kind="claim",
+        locator="After Theorem 1, and Section 3.3",
+        statement="By (18), more heads mean slower convergence.",
+        hypotheses="H ≥ N, Q_h with independent Gaussian entries",
+        erratum=(
+            "H stands in L, but ζ₀ grows with H as well, and faster. The median rate"
+            " that (18) guarantees, with γ as small as (15) allows, rises more than"
+            " 200-fold from H = N = 3 to H = 300; if it falls at all, then beyond a"
+            " hundred heads, because that γ falls."
+        ),
+        correction=(
+            "(15) only bounds γ from below, and the guarantee improves as γ grows, up"
+            " to ζ₀/(2√2H‖Z̄‖²). Its mean over starts never falls with H: ζ₀/H is the"
+            " least eigenvalue of a mean of H independent matrices, a concave"
+            " function. K cancels as well, except that ζ₀ is a minimum over tokens."
+        ),
+        formula=(
+            r"\sup_\gamma\frac{\eta_w\zeta_0}{2K}=\frac{\zeta_0}{2\sqrt2H\lVert\bar Z"
+            r"\rVert_2^2},\qquad\mathbb E\frac{\zeta_0(H+1)}{H+1}\ge\mathbb E\frac{\ze"
+            r"ta_0(H)}H"
+        ),
+    ),
+    Entry(
+        id="yang2024/theorem-2",
+        kind="claim",
+        locator="Theorem 2, (21), (22)",
+        statement=(
+            "After T steps of (21) the model copies the labels that it is shown and"
+            " predicts the others by ridge regression with penalty mτ, up to ε, for"
+            " all but a part δ of the prompts with ‖λ‖ ≤ B. In the descents that were"
+            " run a tenth of T is about enough."
+        ),
+        hypotheses="as in Theorem 1; ‖λ‖ ≤ B, any such λ",
+        formula=(
+            r"\frac1{2K}\lVert\hat y-\hat y^\star\rVert_2^2\le\varepsilon,\qquad\hat y"
+            r"^\star=\begin{pmatrix}y\\(Z^Q)^\top\hat\lambda\end{pmatrix}"
+        ),
+    ),
+    Entry(
+        id="yang2024/ridge-comparison",
+        kind="claim",
+        locator="(20) and (25), text after (25)",
+        statement=(
+            "Both are ridge regressions, with penalties mτ and Nτ on the sum of"
+            " squares; they agree if N = m. For N < m the trained model's coefficients"
+            " are the shorter ones, for N > m the longer ones."
+        ),
+        hypotheses="τ > 0",
+        formula=(
+            r"\hat\lambda=(ZZ^\top+m\tau I)^{-1}Zy,\qquad\hat\lambda_\tau=(ZZ^\top+N\t"
+            r"au I)^{-1}Zy"
+        ),
+    ),
+    Entry(
+        id="yang2024/equation-23",
+        kind="claim",
+        locator="(23)–(25), text before (23)",
+        statement=(
+            "The best prediction one could hope for is ŷ^best, ridge regression with"
+            " penalty Nτ."
+        ),
+        hypotheses="Assumption 1",
+        erratum=(
+            "Ridge regression with penalty mτ, which training finds, has the smaller"
+            " expected error unless N = m: with m = 100, τ = 0.01 and one random table"
+            " 50.937 against 50.948 for N = 50, and 2.890 against 2.911 for N = 150."
+            " (24) minimises over noise that is drawn anew, while the noise in the"
+            " labels has variance τ‖λ‖², which is mτ on average."
+        ),
+        correction=(
+            "Penalty mτ gives the least expected error of all predictions that are"
+            " linear in the labels. Penalty Nτ adds the mean squared distance of the"
+            " two predictions, the quantity that Figure 3 shows."
+        ),
+        formula=(
+            r"\mathbb E\lVert\hat y^{best}-y\rVert^2=\mathbb E\lVert\hat y^\star-y\rVe"
+            r"rt^2+\mathbb E\lVert\hat y^\star-\hat y^{best}\rVert^2"
+        ),
+    ),
+    Entry(
+        id="yang2024/lemma-4",
+        kind="claim",
+        locator="Lemma 4, (32); (24) and (25)",
+        statement=(
+            "Averaged over the noise ε, least squares on the features f(v_i) + ε_i is"
+            " ridge regression with penalty (τ/2)‖λ‖², for the given labels."
+        ),
+        hypotheses="ε_i ~ N(0, τI), independent",
+        erratum=(
+            "ε is also the noise in the labels, by (1), and (24) writes ε̃ under the"
+            " expectation but ε inside. With the labels' own noise the left side is 0"
+            " at the true λ, where the right side is τ‖λ‖² on average, and the true λ"
+            " is its minimiser."
+        ),
+        correction=(
+            "The noise on the left is fresh, independent of the labels. Then (32)"
+            " holds for every λ, and (24) and (25) have one minimiser."
+        ),
+        formula=(
+            r"\mathbb{E}_{\tilde\epsilon}\frac1{2N}\sum_{i=1}^N(y_i-\lambda^\top(f(v_i"
+            r")+\tilde\epsilon_i))^2=\frac1{2N}\sum_{i=1}^N(y_i-\lambda^\top f(v_i))^2"
+            r"+\frac\tau2\lVert\lambda\rVert^2"
+        ),
+    ),
+    Entry(
+        id="yang2024/section-3.3-noiseless",
+        kind="claim",
+        locator="Section 3.3, text before (26), and (26)",
+        statement=(
+            "Without noise and with N ≥ m labels A becomes Z⁺Ẑ, and every label is ⟨y,"
+            " (Z⁺Ẑ)_k⟩."
+        ),
+        hypotheses="τ → 0, Z of rank m",
+        erratum=(
+            "For N > m the first N columns of Z⁺Ẑ are the projection Z⁺Z, not the"
+            " identity: with N = 5 and m = 2 an entry of the diagonal is 0.43 where A"
+            " has 1. For N = m the two agree."
+        ),
+        correction=(
+            "A tends to (I_N, Z⁺Z^Q): shown labels are copied. (26) holds, because"
+            " noiseless labels lie in the range of Zᵀ, where Z⁺Z is the identity."
+        ),
+        formula=r"\lim_{\tau\to0}A=\big(I_N,\;Z^{+}Z^Q\big)",
+    ),
+    Entry(
+        id="yang2024/section-3.3-one-head",
+        kind="claim",
+        locator="Section 3.3, on multi-head attention",
+        statement=(
+            "One head is not enough in general: all entries of its column Â_k have one"
+            " sign. Where A has columns of both signs the loss stays above L* by at"
+            " least the sum below. With orthogonal tokens that is the infimum: for K ="
+            " 3, N = 2 and z₃ = z₁ − z₂ with τ = 1/4 the least gap is 1/9, and"
+            " training comes within 0.1 % of it."
+        ),
+        hypotheses="H = 1; the bound is the infimum if tokens are independent",
+        formula=(
+            r"\inf_{H=1}L=L^\star+\frac1{2K}\sum_{k=1}^K\min_{c\ge0\text{ or }c\le0}\l"
+            r"Vert\bar Z(c-A_{:,k})\rVert_2^2"
+        ),
+    ),
+    Entry(
+        id="yang2024/lemma-1",
+        kind="claim",
+        locator="Lemma 1, (29)",
+        statement=(
+            "The derivative of the attention s_jk of token k to shown token j, with"
+            " respect to the key–query matrix of the head."
+        ),
+        hypotheses="any tokens and any Q_h",
+        formula=(
+            r"\frac{\partial s^h_{jk}}{\partial Q_h}=s^h_{jk}\sum_{i=1}^Ns^h_{ik}(v_j-"
+            r"v_i)v_k^\top"
+        ),
+    ),
+    Entry(
+        id="yang2024/lemma-2",
+        kind="claim",
+        locator="Lemma 2, (30)",
+        statement=(
+            "Softmax moves, in the sum of sizes, by at most twice the largest change"
+            " of its scores. The sharp constant is 1: the weights' change is a mean of"
+            " |h_i − h̄| over them, and two even weights that part by a little reach"
+            " it."
+        ),
+        hypotheses="any two vectors of scores",
+        formula=(
+            r"\lVert\operatorname{softmax}(\xi_1)-\operatorname{softmax}(\xi_2)\rVert_"
+            r"1\le2\lVert\xi_1-\xi_2\rVert_\infty"
+        ),
+    ),
+    Entry(
+        id="yang2024/lemma-3",
+        kind="claim",
+        locator="Lemma 3, (31)",
+        statement=(
+            "The square of a sum of l vectors is at most l times the sum of their"
+            " squares; equal vectors reach it."
+        ),
+        hypotheses="any vectors of one length",
+        formula=(
+            r"\left\lVert\sum_{i=1}^lx_i\right\rVert^2\le l\sum_{i=1}^l\lVert x_i\rVer"
+            r"t^2"
+        ),
+    ),
+    Entry(
+        id="yang2024/equation-33",
+        kind="claim",
+        locator="(33)",
+        statement=(
+            "δ_k is Σ_h w_{h,k}s^h_k less (ZᵀZ + mτI)⁻¹(z_k + mτe_k) for k ≤ N, and"
+            " less (ZᵀZ + mτI)⁻¹z_k for the other tokens."
+        ),
+        hypotheses="E λλᵀ = I, τ > 0",
+        erratum=(
+            "z_k has m entries and e_k has N, so the sum has no meaning unless m = N."
+            " Even then it is not the δ_k of Lemma 5: in a problem with m = N = 2 the"
+            " loss would be 1.8202, and it is 1.9938."
+        ),
+        correction=(
+            "Zᵀz_k in the place of z_k, as (78) and (34) have it: δ_k is column k of Â"
+            " − A, and A holds the best linear predictors of all labels from the shown"
+            " ones."
+        ),
+        formula=(
+            r"\delta_k=\sum_{h=1}^Hw_{h,k}s^h_k-(Z^\top Z+m\tau I)^{-1}(Z^\top z_k+m\t"
+            r"au e_k1\{k\le N\})"
+        ),
+    ),
+    Entry(
+        id="yang2024/lemma-5",
+        kind="claim",
+        locator="Lemma 5, (36); Appendix D.3, (79)",
+        statement=(
+            "The loss is a sum of squares ‖Z̄δ_k‖²/2K and a constant L*, to which"
+            " every token adds ‖z_k‖² − c_kᵀ(ZᵀZ + mτI)⁻¹c_k, and every token k ≤ N"
+            " also mτ; c_k = Zᵀz_k + mτe_k 1{k ≤ N}."
+        ),
+        hypotheses="E λ = 0, E λλᵀ = I, noise of variance τ > 0 in every feature",
+        erratum=(
+            "(79) forgets the noise in the labels of the tokens that are not shown. L*"
+            " is too small by mτ(K − N)/2K: with m = N = 2, K = 4 and τ = 1/4 it is"
+            " printed as 0.0498, and no weights have a loss below 0.1748."
+        ),
+        correction=(
+            "Every token adds mτ. What tokens k ≤ N add to L* is then 0, since a label"
+            " that is shown can be copied."
+        ),
+        formula=(
+            r"L(\theta)=\frac1{2K}\sum_{k=1}^K\lVert\bar Z\delta_k\rVert^2+L^\star,\qu"
+            r"ad L^\star=\frac1{2K}\sum_{k=1}^K(\lVert z_k\rVert^2+m\tau-c_k^\top(Z^\t"
+            r"op Z+m\tau I)^{-1}c_k)"
+        ),
+    ),
+    Entry(
+        id="yang2024/equation-37",
+        kind="claim",
+        locator="(37), (38)",
+        statement=(
+            "The loss tends to L* if and only if Â(θ) tends to A: either distance"
+            " bounds the other, with constants that do not depend on θ."
+        ),
+        hypotheses="E λλᵀ = I, τ > 0",
+        formula=(
+            r"m\tau\lVert\hat A-A\rVert_F^2\le2K(L(\theta)-L^\star)\le\lVert\bar Z\rVe"
+            r"rt_2^2\lVert\hat A-A\rVert_F^2"
+        ),
+    ),
+    Entry(
+        id="yang2024/infimum",
+        kind="claim",
+        locator="Appendix B, end of the proof; announced after Lemma 5",
+        statement=(
+            "L* is the infimum of the loss: no state along the descent is below it,"
+            " and descent with large steps ends at it up to round-off, with L* as"
+            " corrected in Lemma 5."
+        ),
+        hypotheses="Assumptions 1 and 2, H ≥ N, τ > 0",
+        formula=r"L^\star=\inf_\theta L(\theta)=\lim_{t\to\infty}L(\theta^{(t)})",
+    ),
+    Entry(
+        id="yang2024/lemma-6",
+        kind="claim",
+        locator="Lemma 6, (39)–(41); Appendix D.4",
+        statement=(
+            "Gradient descent with rates η_Q and η_w is gradient descent with the one"
+            " rate η_Q in (Q, α), where α = w/γ and γ² = η_w/η_Q."
+        ),
+        hypotheses="any start and any rates",
+        formula=(
+            r"\gamma=\sqrt{\eta_w/\eta_Q},\quad\alpha_h=w_h/\gamma,\quad\xi^{(t)}=\xi^"
+            r"{(t-1)}-\eta_Q\nabla\ell(\xi^{(t-1)})"
+        ),
+    ),
+    Entry(
+        id="yang2024/lemma-7",
+        kind="claim",
+        locator="Lemma 7, (42); Appendix D.5",
+        statement=(
+            "The gradient in a key–query matrix is bounded by the root of the loss"
+            " above L*. The sharp constant is √2, half of the printed one: the"
+            " gradient is a covariance under attention, and even attention on two"
+            " opposite tokens with opposite features comes as close as one likes. The"
+            " first display of D.5 lacks + L*."
+        ),
+        hypotheses="|α_{h,k}| ≤ α, tokens of norm 1, E λλᵀ = I",
+        formula=(
+            r"\left\lVert\frac{\partial\ell}{\partial Q_h}\right\rVert_F\le2\sqrt2\,\g"
+            r"amma\alpha\bar f_{\max}\sqrt{\ell(\xi)-L^\star}"
+        ),
+    ),
+    Entry(
+        id="yang2024/equation-43",
+        kind="claim",
+        locator="Appendix B, (43a), (43b), (44), (49)",
+        statement=(
+            "Along the descent of Theorem 1 the norms ‖w_h‖/γ stay below α, the least"
+            " eigenvalues above ζ₀/2, and the gradient dominates the gap. In real"
+            " descents the norms are at most 2 % of α, the eigenvalues stay at ζ₀, and"
+            " dominance holds with 2σ."
+        ),
+        hypotheses="as in Theorem 1",
+        formula=(
+            r"\lVert\alpha_h^{(t)}\rVert_2\le\alpha,\quad\lambda_{\min}(B_kB_k^\top)\g"
+            r"e\frac{\zeta_0}2,\quad\lVert\nabla\ell\rVert^2\ge\sigma(\ell-L^\star),\q"
+            r"uad\sigma=\frac{\zeta_0\gamma^2}K"
+        ),
+    ),
+    Entry(
+        id="yang2024/lemma-8",
+        kind="claim",
+        locator="Lemma 8, (50), (51)",
+        statement=(
+            "How far b^h_k = Z̄s^h_k and δ_k move with the parameters. The sharp"
+            " constant in the place of 2, in both, is 1/√2; the second term of (51) is"
+            " sharp as it stands."
+        ),
+        hypotheses="|α_{h,k}| and |α'_{h,k}| ≤ α, tokens of norm 1",
+        formula=(
+            r"\lVert b^h_k-b'^h_k\rVert\le2\lVert\bar Z\rVert_2\lVert Q_h-Q'_h\rVert_F"
+            r",\quad\lVert\delta_k-\delta'_k\rVert\le2\gamma\sqrt H\alpha\sqrt{\sum_h"
+            r"\lVert Q_h-Q'_h\rVert_F^2}+\gamma\sqrt H\lVert\alpha_k-\alpha'_k\rVert"
+        ),
+    ),
+    Entry(
+        id="yang2024/lemma-9",
+        kind="claim",
+        locator="Lemma 9, (52), (53)",
+        statement=(
+            "The largest b^h_k and δ_k. Both bounds are sharp: all attention on one"
+            " token, whose feature is the largest."
+        ),
+        hypotheses="|α_{h,k}| ≤ α",
+        formula=(
+            r"\lVert b^h_k\rVert\le\lVert\bar Z\rVert_2,\quad\lVert\delta_k\rVert\le\g"
+            r"amma H\alpha+\lVert A\rVert_2"
+        ),
+    ),
+    Entry(
+        id="yang2024/equation-54",
+        kind="claim",
+        locator="(54), (55)",
+        statement=(
+            "How fast the gradient in α changes, for one token and for all. The term"
+            " in α of (54) is sharp: all attention of all heads on one token."
+        ),
+        hypotheses="|α_{h,k}| and |α'_{h,k}| ≤ α, tokens of norm 1",
+        formula=(
+            r"\lVert\nabla_{\alpha_k}\ell-\nabla'_{\alpha_k}\ell\rVert\le\frac{2\gamma"
+            r"}K\lVert\bar Z\rVert_2^2(2\gamma H\alpha+\lVert A\rVert_2)\sqrt{\sum_h\l"
+            r"Vert Q_h-Q'_h\rVert_F^2}+\frac{\gamma^2H}K\lVert\bar Z\rVert_2^2\lVert\a"
+            r"lpha_k-\alpha'_k\rVert"
+        ),
+    ),
+    Entry(
+        id="yang2024/equation-56",
+        kind="claim",
+        locator="(56); Appendix D.5, (82)",
+        statement=(
+            "The gradient in Q_h is (γ/K) Σ_{k,j} (Z̄δ_k)ᵀz_j α_{h,k} s^h_jk Σ_i"
+            " s^h_ik (v_j − v_i)v_kᵀ."
+        ),
+        hypotheses="E λλᵀ = I, τ > 0",
+        erratum=(
+            "z_j has m entries and Z̄δ_k has N, so the product has no meaning unless m"
+            " = N. Even then it is wrong: in a problem with m = N = 2 the gradient has"
+            " norm 0.0480, the printed one 0.0301 and another direction."
+        ),
+        correction="z̄_j, column j of Z̄, in the place of z_j, as in (82).",
+        formula=(
+            r"\frac{\partial\ell}{\partial Q_h}=\frac\gamma K\sum_{k=1}^K\sum_{j=1}^N("
+            r"\bar Z\delta_k)^\top\bar z_j\,\alpha_{h,k}s^h_{jk}\sum_{i=1}^Ns^h_{ik}(v"
+            r"_j-v_i)v_k^\top"
+        ),
+    ),
+    Entry(
+        id="yang2024/lemma-10",
+        kind="claim",
+        locator="Lemma 10, (59)–(61)",
+        statement=(
+            "The gradient of the loss in (Q, α) is Lipschitz with the constant L of"
+            " (61), whose square has the second part 8γf̄‖Z̄‖ max{1, 4Kα²}[(αγH)² +"
+            " 4N(αγH + ‖A‖)²]."
+        ),
+        hypotheses="|α_{h,k}| and |α'_{h,k}| ≤ α, tokens of norm 1",
+        erratum=(
+            "(59) squares (58) but leaves the factor 2γf̄‖Z̄‖/K as it is. With"
+            " features near 10⁴, α up to 10³ and γ = 1 the gradient changes more than"
+            " 20 times as fast as the printed L allows."
+        ),
+        correction=(
+            "The factor squared, and 4 for four terms: the second part of L² is"
+            " 16(γf̄‖Z̄‖)² max{1/K, 4α²} times the same bracket."
+        ),
+        formula=(
+            r"L^2=2\left(\frac{(2\gamma\lVert\bar Z\rVert^2D_2)^2}K+\frac{\gamma^4H^2"
+            r"\lVert\bar Z\rVert^4}{K^2}\right)+16(\gamma\bar f_{\max}\lVert\bar Z\rVe"
+            r"rt)^2\max\{\frac1K,4\alpha^2\}((\alpha\gamma H)^2+4ND_1^2),\quad D_j=j\a"
+            r"lpha\gamma H+\lVert A\rVert_2"
+        ),
+    ),
+    Entry(
+        id="yang2024/equation-62",
+        kind="claim",
+        locator="(62)",
+        statement=(
+            "The gradient in a head's weights is bounded by the root of the loss above"
+            " L*. The constant is sharp: all attention on one token, whose feature is"
+            " the largest, and large weights."
+        ),
+        hypotheses="E λλᵀ = I, τ > 0",
+        formula=(
+            r"\left\lVert\frac{\partial\ell}{\partial\alpha_h}\right\rVert\le\lVert\ba"
+            r"r Z\rVert_2\,\gamma\sqrt{\frac2K(\ell(\xi)-L^\star)}"
+        ),
+    ),
+    Entry(
+        id="yang2024/equation-65",
+        kind="claim",
+        locator="Appendix C, (65)",
+        statement="The inverse of Z̄² through an inverse of the size of the features.",
+        hypotheses="τ > 0",
+        formula=(
+            r"(m\tau I_N+Z^\top Z)^{-1}=\frac1{m\tau}I_N-\frac1{m\tau}Z^\top(m\tau I_m"
+            r"+ZZ^\top)^{-1}Z"
+        ),
+    ),
+    Entry(
+        id="yang2024/equation-66",
+        kind="claim",
+        locator="Appendix C, (66), (67); (27)",
+        statement=(
+            "A of (34) copies the labels that are shown and predicts the others by"
+            " ridge regression with penalty mτ, so that Aᵀy = ŷ*. The third expression"
+            " of (66) has a matrix Z̃."
+        ),
+        hypotheses="τ > 0",
+        erratum=(
+            "Z̃ is not defined. The expression equals A for Z̃ = Ẑ; with the m×K"
+            " matrix of the next line, (0, Z^Q), the shown labels are no longer copied"
+            " (0.41 and 0.62 on the diagonal of a 2×4 example)."
+        ),
+        correction="Z̃ is Ẑ; then all lines of (66) agree with (34), and (27) holds.",
+        formula=(
+            r"A=\big(I_N,\;Z^\top(m\tau I_m+ZZ^\top)^{-1}Z^Q\big),\qquadA^\top y=\hat "
+            r"y^\star"
+        ),
+    ),
+    Entry(
+        id="yang2024/equation-68",
+        kind="claim",
+        locator="Appendix C, (68), (69)",
+        statement=(
+            "The noise in the N labels, and with it ‖y‖, exceeds the bound with"
+            " probability at most δ. For 30 and more labels (68) cannot do without its"
+            " middle term."
+        ),
+        hypotheses="noise of variance τ per feature; for (69) also ‖λ‖ ≤ B",
+        formula=(
+            r"\mathbb P\Big(\lVert y-Z^\top\lambda\rVert_2^2\ge\tau\lVert\lambda\rVert"
+            r"_2^2\big(N+2\sqrt{N\log\tfrac1\delta}+2\log\tfrac1\delta\big)\Big)\le\de"
+            r"lta"
+        ),
+    ),
+    Entry(
+        id="yang2024/equation-70",
+        kind="claim",
+        locator="Appendix C, display before (70), and (70)",
+        statement=(
+            "L = ‖Z̄(Â − A)‖₂²/(2K) + L* with the spectral norm, and therefore ‖Â −"
+            " A‖₂ ≤ √(2K(L − L*)/(mτ))."
+        ),
+        hypotheses="Assumption 1, τ > 0",
+        erratum=(
+            "By (36) the norm is Frobenius'. For a random Â with K = 8, N = 5, m = 2"
+            " the gap is 3.173, the printed formula gives 1.951."
+        ),
+        correction=(
+            "The Frobenius norm. The inequality (70) survives, since it is at least"
+            " the spectral norm."
+        ),
+        formula=r"L(\theta)=\frac1{2K}\lVert\bar Z(\hat A-A)\rVert_F^2+L^\star",
+    ),
+)

@@ -1,0 +1,60 @@
+"""Equation (33): the residual δ_k, which is Âe_k less the best weights for token k."""
+
+import numpy as np
+
+from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.papers.yang2024._instances import Instances
+from iclab.papers.yang2024._population import best_weights, evaluated
+from iclab.papers.yang2024._single import (
+    error_scale,
+    formulas,
+    simple,
+    single_problems,
+)
+
+
+def cases(scale) -> dict[str, Instances]:
+    """A problem of simple numbers and random ones."""
+    return single_problems(scale)
+
+
+def as_printed(scale) -> dict[str, Instances]:
+    """The one with m = N, where z_k has as many entries as δ_k."""
+    return simple(scale)
+
+
+def predict(case: Instances):
+    """Σ_h w_{h,k}s^h_k − (ZᵀZ + mτI)⁻¹(Zᵀz_k + mτe_k 1{k ≤ N}), N×K."""
+    return formulas(case).weights - formulas(case).optimum
+
+
+def printed(case: Instances):
+    """The same with z_k in the place of Zᵀz_k."""
+    return formulas(case).residuals_printed
+
+
+def decoy(case: Instances):
+    """Without mτe_k: shown labels are shrunk, not copied."""
+    Z_hat, N = case.features[0].T, case.context_length
+    Z, m = Z_hat[:, :N], len(Z_hat)
+    gram = Z.T @ Z + m * case.noise_variance[0] * np.eye(N)
+    return formulas(case).weights - np.linalg.solve(gram, Z.T @ Z_hat)
+
+
+def measure(case: Instances, key, scale) -> Measured:
+    """The model's Â less the regression of all labels on the shown ones.
+
+    Least squares over every label vector of a population of tasks.
+    """
+    found = evaluated(case).weights[0] - best_weights(case)[0]
+    return rounded(found, error_scale(case), 1 + np.max(np.abs(found)))
+
+
+CLAIM = Claim(
+    "yang2024/equation-33",
+    cases=cases,
+    predict=predict,
+    measure=measure,
+    decoy=decoy,
+    printed=Printed(predict=printed, cases=as_printed),
+)

@@ -1,0 +1,53 @@
+"""Equations (56) and (82): the gradient of the loss in a key–query matrix."""
+
+from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.papers.yang2024._instances import Instances
+from iclab.papers.yang2024._population import evaluated
+from iclab.papers.yang2024._single import (
+    error_scale,
+    formulas,
+    simple,
+    single_problems,
+)
+
+
+def cases(scale) -> dict[str, Instances]:
+    """A problem of simple numbers and random ones."""
+    return single_problems(scale)
+
+
+def as_printed(scale) -> dict[str, Instances]:
+    """The one with m = N, where z_j has as many entries as Z̄δ_k."""
+    return simple(scale)
+
+
+def predict(case: Instances):
+    """1/K Σ_{k,j} (Z̄δ_k)ᵀz̄_j w_{h,k} s^h_jk Σ_i s^h_ik (v_j − v_i)v_kᵀ, by head."""
+    return formulas(case).key_query_gradient
+
+
+def printed(case: Instances):
+    """The same with z_j in the place of z̄_j."""
+    return formulas(case).gradient_printed
+
+
+def decoy(case: Instances):
+    """v_k(v_j − v_i)ᵀ in the place of (v_j − v_i)v_kᵀ."""
+    return formulas(case).key_query_gradient.swapaxes(1, 2)
+
+
+def measure(case: Instances, key, scale) -> Measured:
+    """Differentiating the model's loss over a population of tasks."""
+    found = evaluated(case)
+    gradient = found.key_query_gradient[0]
+    return rounded(gradient, error_scale(case), 1 + found.loss[0])
+
+
+CLAIM = Claim(
+    "yang2024/equation-56",
+    cases=cases,
+    predict=predict,
+    measure=measure,
+    decoy=decoy,
+    printed=Printed(predict=printed, cases=as_printed),
+)

@@ -1,0 +1,92 @@
+"""(68) and (69): how large the noise of the labels and the labels can become."""
+
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+
+from iclab.evidence import STANDARD_ERRORS, Claim, Measured
+from iclab.papers.yang2024._tables import Table
+from iclab.theory import label_norm_bound
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table, ‖λ‖ = B and the failure probability δ."""
+
+    table: Table
+    failure: float
+    norm: float = 2.0
+
+    @property
+    def log(self) -> float:
+        """log(1/δ)."""
+        return float(np.log(1 / self.failure))
+
+
+def cases(scale) -> dict[str, Case]:
+    """Many labels, for which the bound is nearly sharp, and few."""
+    lengths = (30,) if scale == "smoke" else (3, 30, 100)
+    return {
+        f"N={N}, m=4, τ=0.5, δ={failure}": Case(Table(N + 1, N, 4, 0.5, N), failure)
+        for N in lengths
+        for failure in (0.5, 0.1, 0.01)
+    }
+
+
+def predict(case: Case):
+    """‖y − Zᵀλ‖²/(τ‖λ‖²) and ‖y‖ at most, in all but δ of the draws."""
+    table = case.table
+    noise = table.N + 2 * np.sqrt(table.N * case.log) + 2 * case.log
+    labels = label_norm_bound(
+        float(np.linalg.norm(table.Z, 2)),
+        table.N,
+        table.tau,
+        failure=case.failure,
+        coefficient_norm=case.norm,
+    )
+    return np.array([noise, float(labels)])
+
+
+def decoy(case: Case):
+    """The middle term forgotten; near the median it is not needed."""
+    table = case.table
+    if table.N < 30 or case.failure == 0.5:
+        return None
+    noise = table.N + 2 * case.log
+    size = np.linalg.norm(table.Z, 2) + np.sqrt(table.tau * noise)
+    return np.array([noise, case.norm * size])
+
+
+def measure(case: Case, key, scale) -> Measured:
+    """Quantiles over draws of (1), with the λ that makes Zᵀλ longest."""
+    table = case.table
+    draws = {"smoke": 4_000, "desk": 20_000, "paper": 100_000}[scale]
+    left, _, _ = np.linalg.svd(table.Z)
+    coefficients = case.norm * left[:, 0]
+    random = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+    noise = np.sqrt(table.tau) * random.standard_normal((draws, table.N, table.m))
+    labels = (table.features[: table.N] + noise) @ coefficients
+    scale_of_noise = table.tau * case.norm**2
+    square = np.sum((labels - table.Z.T @ coefficients) ** 2, axis=1) / scale_of_noise
+    spread = np.sqrt(case.failure * (1 - case.failure) / draws)
+    levels = 1 - case.failure + STANDARD_ERRORS * spread * np.array([-1, 0, 1])
+    found = np.quantile(
+        [square, np.linalg.norm(labels, axis=1)], np.minimum(levels, 1), axis=1
+    )
+    over = np.mean(square > predict(case)[0])
+    reason = (
+        f"quantiles {STANDARD_ERRORS:g} standard errors lower and higher, over"
+        f" {draws:,} draws; (68) fails in {over:.2g} of them"
+    )
+    return Measured(found[1], np.max(np.abs(found[[0, 2]] - found[1]), axis=0), reason)
+
+
+CLAIM = Claim(
+    "yang2024/equation-68",
+    cases=cases,
+    predict=predict,
+    measure=measure,
+    decoy=decoy,
+    relation="<=",
+)

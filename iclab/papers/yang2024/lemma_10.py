@@ -1,0 +1,97 @@
+"""Lemma 10, (59)–(61): a Lipschitz constant of the gradient of the loss."""
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+
+from iclab.evidence import Claim, Measured, Printed
+from iclab.papers.yang2024._bounds import (
+    Tightest,
+    as_bounds,
+    as_measured,
+    constants,
+    each,
+    tightest,
+)
+from iclab.papers.yang2024._instances import (
+    SQUARE,
+    Instances,
+    families,
+    is_large,
+    large_instances,
+    number,
+)
+from iclab.papers.yang2024._quotients import quotients
+from iclab.theory import smoothness_constant, smoothness_constant_printed
+
+
+def cases(scale) -> dict[str, Instances]:
+    """Random problems, two kinds of extreme ones, and very large features and α."""
+    return families(scale) | large(scale)
+
+
+def large(scale) -> dict[str, Instances]:
+    """Features near 10⁴, α up to 10³, γ = 1, τ = 0.1."""
+    name = f"{SQUARE}, features near 1e4, α up to 1e3"
+    return {name: large_instances(number(scale))}
+
+
+def predict(case: Instances):
+    """L, with (γ f̄_max‖Z̄‖)² in the second part of its square."""
+    return as_bounds([_sides(case, _corrected)])
+
+
+def printed(case: Instances):
+    """L by (61), with γ f̄_max‖Z̄‖."""
+    return as_bounds([_sides(case, _printed)])
+
+
+def decoy(case: Instances):
+    """L by (55) alone, as if the gradient in Q did not change."""
+    return as_bounds([_sides(case, _values)]) if is_large(case) else None
+
+
+def measure(case: Instances, key, scale) -> Measured:
+    """‖∇ℓ(ξ) − ∇ℓ(ξ')‖/‖ξ − ξ'‖ of the model's loss, the largest part of L."""
+    return as_measured([_sides(case, _corrected)])
+
+
+def measure_printed(case: Instances, key, scale) -> Measured:
+    """The same, where it is the largest part of the printed L."""
+    return as_measured([_sides(case, _printed)])
+
+
+@functools.cache
+def _sides(case: Instances, formula: Callable) -> Tightest:
+    pairs = quotients(case)
+    bounds = [
+        each(formula, constants(case), case.gamma, one.alpha, heads=case.heads)
+        for one in pairs
+    ]
+    slopes, errors = ([one[i] for one in pairs] for i in (0, 1))
+    return tightest(*map(np.concatenate, (slopes, bounds, errors)))
+
+
+def _corrected(constants, gamma, alpha, *, heads: int):
+    return smoothness_constant(constants, heads, gamma, alpha)
+
+
+def _printed(constants, gamma, alpha, *, heads: int):
+    return smoothness_constant_printed(constants, heads, gamma, alpha)
+
+
+def _values(constants, gamma, alpha, *, heads: int):
+    without = constants._replace(largest_column=0 * constants.largest_column)
+    return _corrected(without, gamma, alpha, heads=heads)
+
+
+CLAIM = Claim(
+    "yang2024/lemma-10",
+    cases=cases,
+    predict=predict,
+    measure=measure,
+    decoy=decoy,
+    relation="<=",
+    printed=Printed(predict=printed, cases=large, measure=measure_printed),
+)

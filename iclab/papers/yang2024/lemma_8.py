@@ -1,0 +1,89 @@
+"""Lemma 8, (50) and (51): how far b^h_k and δ_k move when the parameters do.
+
+The 2 of (50), and of the first term of (51), can be 1/√2: weights of sum one that move
+by t in the sum of sizes move by at most t/√2 in length, and Lemma 2 holds with 1. The
+second term of (51) is sharp.
+"""
+
+import functools
+
+import jax
+import numpy as np
+
+from iclab.evidence import Claim, Measured
+from iclab.papers.yang2024._bounds import (
+    Tightest,
+    as_bounds,
+    as_measured,
+    attended_norms,
+    constants,
+    each,
+    norms,
+    residual_changes,
+    rounding,
+    tightest,
+)
+from iclab.papers.yang2024._instances import (
+    Instances,
+    families,
+    is_concentrated,
+    is_opposed,
+)
+from iclab.papers.yang2024._population import evaluated, evaluated_other
+from iclab.theory import attended_change_bound, residual_change_bound
+
+
+def cases(scale) -> dict[str, Instances]:
+    """Pairs of parameters that differ in Q, in α or in both; two kinds of extremes."""
+    return families(scale)
+
+
+def predict(case: Instances):
+    """2‖Z̄‖‖Q_h − Q'_h‖ and 2γ√Hα(Σ‖Q_h − Q'_h‖²)^½ + γ√H‖α_k − α'_k‖."""
+    return as_bounds(_sides(case))
+
+
+def decoy(case: Instances):
+    """1/√2 in the place of 2, or 1 in the second term, and one in a hundred less."""
+    if is_opposed(case):
+        return 0.99 / (2 * np.sqrt(2)) * predict(case)
+    return 0.99 * predict(case) if is_concentrated(case) else None
+
+
+def measure(case: Instances, key, scale) -> Measured:
+    """The change of the model's attended labels, √E⟨y, s − s'⟩², and of its Â."""
+    return as_measured(_sides(case))
+
+
+@functools.cache
+def _sides(case: Instances) -> list[Tightest]:
+    by_head = norms(case.key_query - case.other_key_query, 2, 3)
+    by_token = norms(case.value - case.other_value, 1)
+    attended = each(_attended, constants(case), by_head)[:, :, None]
+    moves = evaluated(case).attention - evaluated_other(case).attention
+    arguments = case.gamma, case.alpha, norms(by_head, 1), by_token
+    residual = each(_residual, *arguments, heads=case.heads)
+    sizes = norms(evaluated(case).weights, 1), norms(evaluated_other(case).weights, 1)
+    return [
+        tightest(attended_norms(case, moves), attended, rounding(attended)),
+        tightest(norms(residual_changes(case), 1), residual, rounding(*sizes)),
+    ]
+
+
+def _attended(constants, by_head):
+    return jax.vmap(lambda one: attended_change_bound(constants, one))(by_head)
+
+
+def _residual(gamma, alpha, by_heads, by_token, *, heads: int):
+    bound = functools.partial(residual_change_bound, heads, gamma, alpha, by_heads)
+    return jax.vmap(bound)(by_token)
+
+
+CLAIM = Claim(
+    "yang2024/lemma-8",
+    cases=cases,
+    predict=predict,
+    measure=measure,
+    decoy=decoy,
+    relation="<=",
+)

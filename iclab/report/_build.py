@@ -1,0 +1,112 @@
+"""Write the report: pages, pictures and data in one folder that opens from disk."""
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+
+import jinja2
+
+from iclab.papers import PAPERS
+from iclab.report import _pictures, _text
+from iclab.report._items import VERDICTS, Item, facts, items, opening
+from iclab.report._results import RESULTS, Run, read_run
+
+_BIBLIOGRAPHY = "references.bib"
+_ASSETS = ("report.css", "report.js")
+
+
+def build_report(folder: str | os.PathLike[str]) -> Path:
+    """Write `folder`/report from the results in `folder`; returns its first page.
+
+    The report holds copies of the figures and of the results, so that the folder can
+    be moved and sent as it is.
+    """
+    run = read_run(folder)
+    target = run.folder / "report"
+    target.mkdir(exist_ok=True)
+    every = items(run)
+    for item in every:
+        for name in item.files.values():
+            _copy(run.folder / name, target / name)
+    _copy(run.folder / RESULTS, target / RESULTS)
+    bibliography = "\n\n".join(paper.bibtex for paper in PAPERS)
+    _write(target / _BIBLIOGRAPHY, bibliography + "\n")
+    for name in _ASSETS:
+        _write(target / name, _asset(name))
+    for name, page in _pages(run, every):
+        _write(target / name, page)
+    return target / "index.html"
+
+
+def _pages(run: Run, every: Sequence[Item]) -> Iterable[tuple[str, str]]:
+    by_paper = {
+        paper.key: [item for item in every if item.entry.paper == paper.key]
+        for paper in PAPERS
+    }
+    pages = _environment()
+    pages.globals |= {
+        "papers": PAPERS,
+        "by_paper": by_paper,
+        "verdicts": VERDICTS,
+        "run": run,
+        "facts": facts(run),
+        "opening": opening(run),
+        "errata": [item for item in every if item.entry.erratum],
+    }
+    for paper in PAPERS:
+        here = by_paper[paper.key]
+        page = pages.get_template("paper.html")
+        yield f"{paper.key}.html", page.render(page=paper.key, paper=paper, items=here)
+    yield "errata.html", pages.get_template("errata.html").render(page="errata")
+    index = pages.get_template("index.html")
+    yield "index.html", index.render(page="index", items=every, counts=_counts(every))
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("iclab.report"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters |= {
+        "rich": _text.rich,
+        "plain": _text.plain,
+        "mathml": _text.mathml,
+        "number": _text.number,
+        "duration": _text.duration,
+        "picture": _pictures.picture,
+        "points": _pictures.points,
+        "in_words": _pictures.in_words,
+        "counts": _counts,
+    }
+    return environment
+
+
+def _counts(every: Iterable[Item]) -> Mapping[str, int]:
+    """How many items have each verdict, the verdicts in the report's order."""
+    found = Counter(item.verdict for item in every)
+    return {name: found[name] for name in VERDICTS}
+
+
+def _asset(name: str) -> str:
+    templates = resources.files("iclab.report") / "templates"
+    return (templates / name).read_text(encoding="utf-8")
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file that is never seen half written."""
+    draft = path.with_name(f".{path.name}.draft")
+    draft.write_text(text, encoding="utf-8")
+    os.replace(draft, path)
+
+
+def _copy(source: Path, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.draft")
+    shutil.copyfile(source, draft)
+    os.replace(draft, path)

@@ -1,0 +1,194 @@
+"""What the pages show: the catalogue's entries, each with its result if it has one."""
+
+import datetime
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from iclab.evidence import AS_PRINTED, Entry
+from iclab.papers import ENTRIES, PAPERS, Method, method
+from iclab.report._results import Run
+from iclab.report._text import duration
+
+# What each verdict means, in the order in which the report names them.
+VERDICTS: Mapping[str, str] = {
+    "holds": (
+        "The prediction lies inside the error bar of the measurement, and a decoy, a"
+        " plausible but wrong statement, lies outside. Of a figure: every number that"
+        " its text speaks of keeps its bound."
+    ),
+    "corrected": (
+        "The statement fails as printed and holds as corrected; both were run."
+    ),
+    "fails": (
+        "The prediction lies outside the error bar, or a figure's number outside its"
+        " bound."
+    ),
+    "undecided": (
+        "The error bar is too wide to tell the statement from its decoy, or the"
+        " program stopped with an error."
+    ),
+    "missing": "Not part of this run.",
+}
+
+
+@dataclass(frozen=True)
+class Item:
+    """A claim or a figure, and what the run found."""
+
+    entry: Entry
+    record: Mapping[str, Any] | None
+    run: Run
+
+    @property
+    def verdict(self) -> str:
+        """The stored verdict, or `missing`."""
+        return "missing" if self.record is None else self.record["verdict"]
+
+    @property
+    def error(self) -> str | None:
+        """Traceback of an item whose program stopped."""
+        return None if self.record is None else self.record.get("error")
+
+    @property
+    def name(self) -> str:
+        """The id without its paper: the item's place on the paper's page."""
+        return self.entry.id.partition("/")[2]
+
+    @property
+    def href(self) -> str:
+        """Where the item is, from any page of the report."""
+        return f"{self.entry.paper}.html#{self.name}"
+
+    @property
+    def command(self) -> str:
+        """The command that runs the item again as it was run, or that runs it now."""
+        verb = "check" if self.entry.kind == "claim" else "reproduce"
+        seed = self.run.facts.get("seed", 0) if self.record is None else self.seed
+        return f"iclab {verb} {self.entry.id} --scale {self.run.scale} --seed {seed}"
+
+    @property
+    def seed(self) -> int:
+        """Random seed of the result."""
+        return 0 if self.record is None else self.record["seed"]
+
+    @property
+    def cases(self) -> Sequence[Mapping[str, Any]]:
+        """Cases of the statement that is meant to hold, the most telling first."""
+        ours = [case for case in self._cases if not case["case"].startswith(AS_PRINTED)]
+        return sorted(ours, key=_telling)
+
+    @property
+    def printed(self) -> Sequence[Mapping[str, Any]]:
+        """Cases of the statement as printed, where that is known to fail."""
+        found = [case for case in self._cases if case["case"].startswith(AS_PRINTED)]
+        return [
+            {**case, "case": case["case"].removeprefix(AS_PRINTED)} for case in found
+        ]
+
+    @property
+    def counterexamples(self) -> Sequence[Mapping[str, Any]]:
+        """Cases in which the printed statement fails."""
+        return [case for case in self.printed if case["verdict"] == "fails"]
+
+    @property
+    def _cases(self) -> Sequence[Mapping[str, Any]]:
+        return [] if self.record is None else self.record.get("cases", [])
+
+    @property
+    def evidence(self) -> Sequence[Mapping[str, Any]]:
+        """What a reader should see in a figure, as numbers."""
+        return [] if self.record is None else self.record.get("evidence", [])
+
+    @functools.cached_property
+    def files(self) -> Mapping[str, str]:
+        """Files of a figure that are there, by their kind: svg, pdf, png, csv."""
+        names = [] if self.record is None else self.record.get("files", [])
+        kinds = {PurePosixPath(name).suffix[1:]: name for name in names}
+        return {
+            kind: name
+            for kind, name in kinds.items()
+            if (self.run.folder / name).is_file()
+        }
+
+    @functools.cached_property
+    def method(self) -> Method:
+        """How the item is checked, in the words of the file that checks it."""
+        return method(self.entry)
+
+
+def _telling(case: Mapping[str, Any]) -> tuple[bool, bool]:
+    """What does not hold comes first, and then what had a decoy to reject."""
+    return case["verdict"] == "holds", case["decoy"] is None
+
+
+def items(run: Run) -> list[Item]:
+    """Every entry of the catalogue, in the papers' order."""
+    return [Item(entry, run.records.get(entry.id), run) for entry in ENTRIES]
+
+
+def opening(run: Run) -> str:
+    """The run in a sentence."""
+    known = run.facts
+    text = f"Run at {run.scale} scale with seed {known.get('seed', 0)}"
+    if when := _moment(known.get("started")):
+        text += f" on {when}"
+    if "seconds" in known:
+        text += f" in {duration(known['seconds'])}"
+    if machine := _machine(known):
+        text += f", on {machine}"
+    version = (known.get("versions") or {}).get("iclab")
+    return f"{text}, by iclab {version}." if version else f"{text}."
+
+
+def facts(run: Run) -> list[tuple[str, str]]:
+    """What was run, when, on what, in how long: whatever the results say of it."""
+    known = run.facts
+    versions = dict(known.get("versions") or {})
+    software = ", ".join(f"{name} {v}" for name, v in versions.items() if v)
+    work = sum(record["seconds"] for record in run.records.values())
+    asked = known.get("ids")
+    every = len(ENTRIES)
+    found = [
+        ("What", f"{len(run.records)} of {every} results of {len(PAPERS)} papers"),
+        ("Command", "" if asked is None else _command(asked, run)),
+        ("Scale, seed", f"{run.scale}, {known.get('seed', 0)}"),
+        ("Started", _moment(known.get("started"))),
+        ("Finished", _moment(known.get("finished"))),
+        ("Took", duration(known["seconds"]) if "seconds" in known else ""),
+        ("Work", f"{duration(work)} of computing, results kept from before included"),
+        ("Machine", _machine(known)),
+        ("Python", str(known.get("python") or "")),
+        ("Software", software),
+        ("Commit", _commit(known.get("commit"))),
+    ]
+    return [(name, text) for name, text in found if text]
+
+
+def _command(asked: Sequence[str], run: Run) -> str:
+    words = ["iclab", "reproduce", *asked, "--scale", run.scale]
+    return " ".join([*words, "--seed", str(run.facts.get("seed", 0))])
+
+
+def _machine(known: Mapping[str, Any]) -> str:
+    parts = [str(known.get("platform") or "")]
+    if cores := known.get("cores"):
+        parts.append(f"{cores} core{'' if cores == 1 else 's'}")
+    return ", ".join(part for part in parts if part)
+
+
+def _commit(commit: str | None) -> str:
+    if not commit:
+        return ""
+    changed = commit.endswith("+")
+    return commit.rstrip("+")[:12] + (", with changes on top" if changed else "")
+
+
+def _moment(stamp: str | None) -> str:
+    """An ISO time for people; the stored times are in UTC."""
+    if not stamp:
+        return ""
+    time = datetime.datetime.fromisoformat(stamp)
+    return f"{time.day} {time:%B %Y, %H:%M} UTC"

@@ -1,0 +1,256 @@
+"""A case as a small picture: what was predicted, what was measured, and the decoy.
+
+The pictures are SVG elements for the page itself, so that its colours, light or dark,
+are theirs; shapes tell the three apart without colour. Lengths are drawn, nothing is
+decided here: verdicts are those of the stored results.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from iclab.report._text import number
+
+_WIDTH, _STRIP, _PLOT = 300, 58, 128
+_COLUMNS = 24  # more numbers than this cannot be told apart at this size
+_WIDE = 300.0  # ratio of largest to smallest from which a linear scale hides the small
+
+
+@dataclass(frozen=True)
+class Point:
+    """One number of a case, all sides of it."""
+
+    predicted: float
+    measured: float
+    error: float
+    decoy: float | None
+
+
+def points(case: Mapping[str, Any]) -> list[Point]:
+    """The numbers of a case, one after the other."""
+    names = ["predicted", "measured", "error"]
+    if case.get("decoy") is not None:
+        names.append("decoy")
+    sides = np.broadcast_arrays(*(_floats(case[name]) for name in names))
+    predicted, measured, error, *rest = (side.ravel().tolist() for side in sides)
+    decoy = rest[0] if rest else [None] * len(predicted)
+    return list(map(Point, predicted, measured, error, decoy))
+
+
+def _floats(value: Any) -> np.ndarray:
+    return np.asarray(value).astype(np.float64)
+
+
+def bars_off(case: Mapping[str, Any]) -> tuple[float, float | None]:
+    """How far the prediction and the decoy are off, in error bars; at most 1 is inside.
+
+    For a bound this counts only what lies beyond it; the worst number of the case is
+    the one that counts.
+    """
+    every = points(case)
+    relation = case["relation"]
+    prediction = max(_off(p.measured, p.predicted, p.error, relation) for p in every)
+    decoys = [
+        _off(p.measured, p.decoy, p.error, relation)
+        for p in every
+        if p.decoy is not None
+    ]
+    return prediction, max(decoys) if decoys else None
+
+
+def _off(measured: float, stated: float, error: float, relation: str) -> float:
+    excess = measured - stated
+    if relation == "=":
+        excess = abs(excess)
+    elif relation == ">=":
+        excess = -excess
+    if math.isnan(excess):
+        return math.inf
+    if excess <= 0:
+        return 0.0
+    return excess / error if error > 0 else math.inf
+
+
+def in_words(case: Mapping[str, Any]) -> str:
+    """Where the prediction and the decoy stand to the error bar, in a sentence."""
+    if any(math.isnan(point.measured - point.predicted) for point in points(case)):
+        return "Not a number, so inside no error bar."
+    prediction, decoy = bars_off(case)
+    bound = case["relation"] != "="
+    if prediction > 1:
+        text = f"{'Bound broken' if bound else 'Prediction off'}{_bars(prediction)}"
+    elif bound:
+        text = "Bound kept"
+    else:
+        text = "Prediction inside the error bar"
+    if decoy is None:
+        return f"{text}."
+    if decoy > 1:
+        return f"{text}; decoy {'broken' if bound else 'off'}{_bars(decoy)}."
+    return f"{text}; decoy not rejected."
+
+
+def _bars(count: float) -> str:
+    if math.isinf(count):
+        return ", with no error allowed"
+    return f" by {number(count, 2)} error bars"
+
+
+def picture(case: Mapping[str, Any]) -> Markup:
+    """The picture of a case: a strip for one number, a column each for several."""
+    every = points(case)
+    return _strip(case, every[0]) if len(every) == 1 else _plot(case, every)
+
+
+def _strip(case: Mapping[str, Any], point: Point) -> Markup:
+    place, kind, low, high = _scale([point], 14, _WIDTH - 14)
+    y, parts = 24.0, []
+    if case["relation"] != "=" and math.isfinite(point.predicted):
+        x = place(point.predicted)
+        start, end = (0.0, x) if case["relation"] == "<=" else (x, float(_WIDTH))
+        parts.append(_box(start, y - 13, end - start, 26))
+    parts.append(_line("axis", 0, y, _WIDTH, y))
+    if math.isfinite(point.predicted):
+        x = place(point.predicted)
+        parts.append(_line("predicted", x, y - 13, x, y + 13))
+    if point.decoy is not None and math.isfinite(point.decoy):
+        parts.append(_cross(place(point.decoy), y))
+    if math.isfinite(point.measured):
+        x = place(point.measured)
+        ends = [place(point.measured + sign * point.error) for sign in (-1, 1)]
+        if all(map(math.isfinite, ends)) and ends[1] - ends[0] > 1:
+            parts.append(_line("bar", ends[0], y, ends[1], y))
+            parts += [_line("bar", end, y - 5, end, y + 5) for end in ends]
+        parts.append(_dot(x, y))
+    low, high = _ends(low, high)
+    parts.append(_label(0, _STRIP - 5, low, "start"))
+    parts.append(_label(_WIDTH, _STRIP - 5, high, "end"))
+    if kind:
+        parts.append(_label(_WIDTH / 2, _STRIP - 5, kind, "middle"))
+    return _svg(_STRIP, parts, _spoken(case, [point]))
+
+
+def _plot(case: Mapping[str, Any], every: Sequence[Point]) -> Markup:
+    shown = every[:_COLUMNS]
+    top, bottom = 20.0, _PLOT - 20.0
+    place, kind, low, high = _scale(shown, bottom, top)
+    width = _WIDTH / len(shown)
+    half = min(width * 0.36, 11.0)
+    parts = [_line("axis", 0, _PLOT - 15, _WIDTH, _PLOT - 15)]
+    if low < 0 < high:
+        parts.append(_line("zero", 0, place(0.0), _WIDTH, place(0.0)))
+    for column, point in enumerate(shown):
+        x = (column + 0.5) * width
+        if math.isfinite(point.predicted):
+            y = place(point.predicted)
+            if case["relation"] != "=":
+                start, end = (y, bottom) if case["relation"] == "<=" else (top, y)
+                parts.append(_box(x - half, start, 2 * half, end - start))
+            parts.append(_line("predicted", x - half, y, x + half, y))
+        if point.decoy is not None and math.isfinite(point.decoy):
+            parts.append(_cross(x, place(point.decoy)))
+        if math.isfinite(point.measured):
+            ends = [place(point.measured + sign * point.error) for sign in (-1, 1)]
+            if all(map(math.isfinite, ends)) and ends[0] - ends[1] > 1:
+                parts.append(_line("bar", x, ends[0], x, ends[1]))
+            parts.append(_dot(x, place(point.measured)))
+    low, high = _ends(low, high)
+    parts.append(_label(0, 9, high, "start"))
+    parts.append(_label(0, _PLOT - 3, low, "start"))
+    words = f"{len(every)} numbers" + (f", {kind}" if kind else "")
+    if len(every) > len(shown):
+        words = f"first {len(shown)} of {words}"
+    parts.append(_label(_WIDTH, _PLOT - 3, words, "end"))
+    return _svg(_PLOT, parts, _spoken(case, every))
+
+
+def _scale(
+    every: Sequence[Point], start: float, end: float
+) -> tuple[Callable[[float], float], str, float, float]:
+    """Places on the picture for values, the kind of scale, and its two ends."""
+    values: list[float] = []
+    for point in every:
+        values += [point.predicted, point.measured]
+        values += [point.measured - point.error, point.measured + point.error]
+        values += [] if point.decoy is None else [point.decoy]
+    finite = [value for value in values if math.isfinite(value)] or [0.0]
+    low, high = min(finite), max(finite)
+    bend, kind = _bend(finite)
+    first, last = bend(low), bend(high)
+
+    def place(value: float) -> float:
+        if last == first:
+            return (start + end) / 2
+        share = (bend(min(max(value, low), high)) - first) / (last - first)
+        return start + share * (end - start)
+
+    return place, kind, low, high
+
+
+def _ends(low: float, high: float) -> tuple[str, str]:
+    """Words for the ends of a scale; an end that is 0 but for rounding is 0."""
+    small = 1e-5 * (high - low)
+    ends = (0 if abs(end) < small else end for end in (low, high))
+    first, last = (number(end, 3) for end in ends)
+    return first, last
+
+
+def _bend(finite: Sequence[float]) -> tuple[Callable[[float], float], str]:
+    """A linear scale, or one that also shows the small where sizes differ widely."""
+    largest = max(map(abs, finite))
+    sizes = sorted(size for size in map(abs, finite) if size > 1e-12 * largest)
+    unit = sizes[len(sizes) // 4] if sizes else 1.0
+    if largest < _WIDE * unit:
+        return lambda value: value, ""
+    if min(finite) > 0:
+        return math.log10, "log scale"
+    return lambda value: math.asinh(value / unit), "log-like scale"
+
+
+def _spoken(case: Mapping[str, Any], every: Sequence[Point]) -> str:
+    """The picture in words, for those who cannot see it."""
+    if len(every) > 1:
+        return f"{len(every)} numbers. {in_words(case)}"
+    (point,) = every
+    relation = {"=": "", "<=": "at most ", ">=": "at least "}[case["relation"]]
+    text = (
+        f"predicted {relation}{number(point.predicted)}, measured"
+        f" {number(point.measured)} ± {number(point.error, 2)}"
+    )
+    if point.decoy is not None:
+        text += f", decoy {relation}{number(point.decoy)}"
+    return f"{text}. {in_words(case)}"
+
+
+def _svg(height: int, parts: Sequence[Markup], words: str) -> Markup:
+    return Markup(
+        '<svg class="case" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
+    ).format(_WIDTH, height, words, Markup("").join(parts))
+
+
+def _line(name: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
+    ends = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
+    return Markup(f'<line class="{name}" {ends}/>')
+
+
+def _box(x: float, y: float, width: float, height: float) -> Markup:
+    sides = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
+    return Markup(f'<rect class="allowed" {sides}/>')
+
+
+def _dot(x: float, y: float) -> Markup:
+    return Markup(f'<circle class="measured" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>')
+
+
+def _cross(x: float, y: float) -> Markup:
+    arms = f"M{x - 4:.1f} {y - 4:.1f}l8 8M{x - 4:.1f} {y + 4:.1f}l8 -8"
+    return Markup(f'<path class="decoy" d="{arms}"/>')
+
+
+def _label(x: float, y: float, text: str, anchor: str) -> Markup:
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    return Markup(f"<text {place}>{escape(text)}</text>")

@@ -1,0 +1,91 @@
+"""Plain text and numbers of the catalogue and the results, as HTML."""
+
+import functools
+import math
+import re
+from typing import Any
+
+from markupsafe import Markup, escape
+
+# `_{…}`, `^{…}` and `^(…)`, or a mark with a single sign, a number or a word of two or
+# more letters of one case that ends there: W_PV, ℓ_rdm, x_q, but the j alone in R_jU.
+_MARK = re.compile(
+    r"([_^])(?:\{([^{}]*)\}|(?<=\^)\(([^()]*)\)"
+    r"|([A-Z]{2,}(?![A-Za-z])|[a-z]{2,}(?![A-Za-z])|[0-9]+|[^\W_]|⋆))"
+)
+_TAGS = {"_": "sub", "^": "sup"}
+# A single letter is slanted in MathML; capital Greek stands upright in mathematics.
+_CAPITAL_GREEK = re.compile(r"<mi>(?=&#x0*(?:39[1-9A-F]|3A[0-9]);)")
+# Names of functions have a thin space around them, but none before a bracket.
+_FUNCTION = re.compile(r"<mo>([A-Za-z]{2,})</mo>(<mo[^>]*>(?:&#x0*28;|\(|\[))?")
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def rich(text: str) -> Markup:
+    """Text with its sub- and superscripts raised and lowered, and `code` as code."""
+    pieces = str(text).split("`")
+    if len(pieces) % 2 == 0:
+        return _raised(text)
+    marked = [
+        Markup("<code>{}</code>").format(piece) if place % 2 else _raised(piece)
+        for place, piece in enumerate(pieces)
+    ]
+    return Markup("").join(marked)
+
+
+def _raised(text: str) -> Markup:
+    def tag(found: re.Match[str]) -> str:
+        name = _TAGS[found[1]]
+        inside = (found[2] or found[3] or found[4] or "").replace("-", "−")
+        return f"<{name}>{inside}</{name}>"
+
+    return Markup(_MARK.sub(tag, str(escape(text))))
+
+
+def plain(text: str) -> str:
+    """Text without the marks that a reader cannot see, for alt texts and tables."""
+    return re.sub(r"([_^])\{([^{}]*)\}", r"\1\2", text)
+
+
+@functools.cache
+def mathml(formula: str) -> Markup:
+    """A LaTeX display as MathML, which browsers draw themselves."""
+    from latex2mathml.converter import convert
+
+    text = convert(formula, display="block")
+    text = _CAPITAL_GREEK.sub('<mi mathvariant="normal">', text)
+    text = _FUNCTION.sub(_spaced, text)
+    return Markup(text.replace("<math ", f'<math alttext="{escape(formula)}" ', 1))
+
+
+def _spaced(function: re.Match[str]) -> str:
+    name, bracket = function[1], function[2] or ""
+    after = "0" if bracket else "0.167em"
+    return f'<mo lspace="0.167em" rspace="{after}">{name}</mo>{bracket}'
+
+
+def number(value: Any, digits: int = 6) -> str:
+    """A number for people: `0.133608`, `1.9×10⁻¹¹`; words stay words."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return {"nan": "NaN", "inf": "∞", "-inf": "−∞"}.get(str(value), str(value))
+    if not math.isfinite(value):
+        return number(str(float(value)))
+    text = f"{value:.{digits}g}"
+    if isinstance(value, int) and abs(value) < 10**9:
+        text = str(value)
+    mantissa, _, exponent = text.partition("e")
+    mantissa = mantissa.replace("-", "−")
+    if not exponent:
+        return mantissa
+    power = "10" + str(int(exponent)).translate(_SUPERSCRIPTS)
+    return power if mantissa == "1" else f"{mantissa}×{power}"
+
+
+def duration(seconds: float) -> str:
+    """A time for people: `0.4 s`, `12 s`, `3.4 min`, `2.1 h`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.1f} min" if minutes < 99.5 else f"{minutes / 60:.1f} h"

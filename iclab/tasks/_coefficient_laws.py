@@ -1,0 +1,88 @@
+"""Laws of the coefficients λ that tell one representation task from another."""
+
+import abc
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from iclab.core import finite_number, require
+
+# A promised mean or variance is refused when a sample is this many standard errors off.
+_CHECK_DRAWS, _CHECK_ERRORS = 1 << 14, 6.0
+
+
+class AbstractCoefficientLaw(eqx.Module):
+    """Law of the entries of λ, which are independent and alike."""
+
+    @abc.abstractmethod
+    def sample(self, key: PRNGKeyArray, count: int) -> Float[Array, " count"]:
+        """Draw `count` independent entries."""
+
+    @abc.abstractmethod
+    def moments(self) -> tuple[float, float]:
+        """E λᵢ and E λᵢ²; (0, 1) is Assumption 1 of yang2024."""
+
+
+class GaussianCoefficients(AbstractCoefficientLaw):
+    """N(`mean`, `std`²): standard by default; mean 1 and std 2 is out of domain.
+
+    Source: yang2024, Section 4: N(0, I) to train on, N(1, 4I) to test out of domain.
+    """
+
+    mean: float = 0.0
+    std: float = 1.0
+
+    def __check_init__(self):
+        finite_number(self.mean, "GaussianCoefficients", "mean")
+        finite_number(self.std, "GaussianCoefficients", "std", at_least=0)
+
+    def sample(self, key: PRNGKeyArray, count: int) -> Float[Array, " count"]:
+        return self.mean + self.std * jax.random.normal(key, (count,))
+
+    def moments(self) -> tuple[float, float]:
+        return float(self.mean), float(self.mean**2 + self.std**2)
+
+
+class RademacherCoefficients(AbstractCoefficientLaw):
+    """±1 with equal chances: ‖λ‖² = m always."""
+
+    def sample(self, key: PRNGKeyArray, count: int) -> Float[Array, " count"]:
+        return jax.random.rademacher(key, (count,), dtype=float)
+
+    def moments(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+
+class UnitCoefficients(AbstractCoefficientLaw):
+    """Any law of mean 0 and variance 1: `draw(key, count)` gives independent entries.
+
+    Mean and variance are promises; a sample of 2¹⁴ entries that is six standard errors
+    away from them is refused.
+    """
+
+    draw: Callable[[PRNGKeyArray, int], Float[Array, " count"]]
+
+    def __check_init__(self):
+        owner = "UnitCoefficients"
+        sample = np.asarray(self.draw(jax.random.key(0), _CHECK_DRAWS))
+        found = f"shape {sample.shape}"
+        rule = f"a function (key, count) → `count` numbers, {_CHECK_DRAWS} if so asked"
+        require(sample.shape == (_CHECK_DRAWS,), owner, "draw", rule, found)
+        for name, values, promised in (
+            ("of mean 0", sample, 0.0),
+            ("of variance 1", sample**2, 1.0),
+        ):
+            mean = float(np.mean(values))
+            error = float(np.std(values)) / _CHECK_DRAWS**0.5
+            near = abs(mean - promised) <= _CHECK_ERRORS * error + 1e-12
+            require(near, owner, "draw", name, f"{mean:.4g} ± {error:.2g}")
+
+    def sample(self, key: PRNGKeyArray, count: int) -> Float[Array, " count"]:
+        return jnp.asarray(self.draw(key, count))
+
+    def moments(self) -> tuple[float, float]:
+        return 0.0, 1.0

@@ -1,0 +1,170 @@
+"""Representations f: ℝᵈ → ℝᵐ that are functions, not tables."""
+
+import abc
+import itertools
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from iclab.core import finite_array, finite_number, positive_integer, require
+
+
+class AbstractFeatureMap(eqx.Module):
+    """A function from tokens to features; unbatched."""
+
+    @property
+    @abc.abstractmethod
+    def input_dim(self) -> int:
+        """Dimension d of the tokens."""
+
+    @property
+    @abc.abstractmethod
+    def feature_dim(self) -> int:
+        """Dimension m of the features."""
+
+    @abc.abstractmethod
+    def __call__(self, token: Float[Array, " d"]) -> Float[Array, " m"]:
+        """Features f(v) of one token."""
+
+
+class PolynomialFeatures(AbstractFeatureMap):
+    """All monomials of degree ≤ `degree`, the constant first: m = C(d + degree, d)."""
+
+    degree: int
+    _dimension: int
+    _factors: Int[Array, "m degree"]
+
+    def __init__(self, input_dim: int, degree: int):
+        owner = "PolynomialFeatures"
+        self._dimension = positive_integer(input_dim, owner, "input_dim")
+        self.degree = positive_integer(degree, owner, "degree")
+        # Coordinate d stands for the constant 1, so that short monomials fill up.
+        words = [
+            (*word, *[input_dim] * (degree - length))
+            for length in range(degree + 1)
+            for word in itertools.combinations_with_replacement(
+                range(input_dim), length
+            )
+        ]
+        self._factors = jnp.array(words)
+
+    @property
+    def input_dim(self) -> int:
+        return self._dimension
+
+    @property
+    def feature_dim(self) -> int:
+        return math.comb(self.input_dim + self.degree, self.degree)
+
+    def __call__(self, token: Float[Array, " d"]) -> Float[Array, " m"]:
+        _same_dimension("PolynomialFeatures", self, token)
+        return jnp.prod(jnp.append(token, 1.0)[self._factors], axis=1)
+
+
+class FourierFeatures(AbstractFeatureMap):
+    r"""$f_i(v)=\sqrt{2/m}\,\cos(\langle\omega_i,v\rangle+b_i)$.
+
+    ωᵢ = `frequencies[i]`, bᵢ = `phases[i]`. With ωᵢ ~ N(0, I/ℓ²) and uniform phases, as
+    `random` draws them, ⟨f(u), f(v)⟩ has mean exp(−‖u − v‖²/(2ℓ²)).
+    """
+
+    frequencies: Float[Array, "m d"]
+    phases: Float[Array, " m"]
+
+    def __check_init__(self):
+        owner, frequencies = "FourierFeatures", self.frequencies
+        rule, found = "an m×d matrix", f"shape {frequencies.shape}"
+        require(frequencies.ndim == 2, owner, "frequencies", rule, found)
+        rule, found = f"a vector of {len(frequencies)}", f"shape {self.phases.shape}"
+        same = self.phases.shape == (len(frequencies),)
+        require(same, owner, "phases", rule, found)
+        finite_array(frequencies, owner, "frequencies")
+        finite_array(self.phases, owner, "phases")
+
+    @classmethod
+    def random(
+        cls,
+        key: PRNGKeyArray,
+        *,
+        input_dim: int,
+        feature_dim: int,
+        length_scale: float = 1.0,
+    ) -> "FourierFeatures":
+        """Random features of the Gaussian kernel of width ℓ = `length_scale`."""
+        owner = "FourierFeatures.random"
+        d = positive_integer(input_dim, owner, "input_dim")
+        m = positive_integer(feature_dim, owner, "feature_dim")
+        finite_number(length_scale, owner, "length_scale")
+        require(length_scale > 0, owner, "length_scale", "> 0", length_scale)
+        first, second = jax.random.split(key)
+        phases = jax.random.uniform(second, (m,), maxval=2 * math.pi)
+        return cls(jax.random.normal(first, (m, d)) / length_scale, phases)
+
+    @property
+    def input_dim(self) -> int:
+        return self.frequencies.shape[1]
+
+    @property
+    def feature_dim(self) -> int:
+        return self.frequencies.shape[0]
+
+    def __call__(self, token: Float[Array, " d"]) -> Float[Array, " m"]:
+        _same_dimension("FourierFeatures", self, token)
+        angles = self.frequencies @ token + self.phases
+        return math.sqrt(2 / self.feature_dim) * jnp.cos(angles)
+
+
+class NetworkFeatures(AbstractFeatureMap):
+    r"""A two-layer network, $f(v)=W_2\tanh(W_1v)$.
+
+    W₁ = `hidden` (h×d), W₂ = `output` (m×h).
+    """
+
+    hidden: Float[Array, "h d"]
+    output: Float[Array, "m h"]
+
+    def __check_init__(self):
+        owner = "NetworkFeatures"
+        for name, weights in (("hidden", self.hidden), ("output", self.output)):
+            found = f"shape {weights.shape}"
+            require(weights.ndim == 2, owner, name, "a matrix", found)
+            finite_array(weights, owner, name)
+        width = len(self.hidden)
+        rule, found = f"of {width} columns", f"shape {self.output.shape}"
+        require(self.output.shape[1] == width, owner, "output", rule, found)
+
+    @classmethod
+    def random(
+        cls, key: PRNGKeyArray, *, input_dim: int, hidden_dim: int, feature_dim: int
+    ) -> "NetworkFeatures":
+        """Gaussian weights; those of W₂ have variance 1/h."""
+        owner = "NetworkFeatures.random"
+        d = positive_integer(input_dim, owner, "input_dim")
+        h = positive_integer(hidden_dim, owner, "hidden_dim")
+        m = positive_integer(feature_dim, owner, "feature_dim")
+        first, second = jax.random.split(key)
+        output = jax.random.normal(second, (m, h)) / math.sqrt(h)
+        return cls(jax.random.normal(first, (h, d)), output)
+
+    @property
+    def input_dim(self) -> int:
+        return self.hidden.shape[1]
+
+    @property
+    def feature_dim(self) -> int:
+        return self.output.shape[0]
+
+    def __call__(self, token: Float[Array, " d"]) -> Float[Array, " m"]:
+        _same_dimension("NetworkFeatures", self, token)
+        return self.output @ jnp.tanh(self.hidden @ token)
+
+
+def _same_dimension(
+    owner: str, features: AbstractFeatureMap, token: Float[Array, " d"]
+) -> None:
+    rule = f"a vector of dimension {features.input_dim}"
+    holds = token.shape == (features.input_dim,)
+    require(holds, owner, "token", rule, f"shape {token.shape}")

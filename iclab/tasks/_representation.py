@@ -1,0 +1,273 @@
+"""Labels that are linear in an unknown representation of tokens from a dictionary."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from iclab.core import (
+    Prompt,
+    finite_array,
+    finite_number,
+    is_traced,
+    positive_integer,
+    require,
+)
+from iclab.tasks._coefficient_laws import AbstractCoefficientLaw, GaussianCoefficients
+from iclab.tasks._feature_maps import AbstractFeatureMap
+from iclab.tasks._task import _LATENT, _NOISE, _QUERY, AbstractTask
+
+
+class Representation(AbstractTask):
+    r"""A dictionary of K tokens, the first N of them labelled in every prompt.
+
+    $$y_k=\lambda^\top(f(v_k)+\epsilon_k),\qquad\epsilon_k\sim N(0,\tau I_m),
+      \qquad k=1,\dots,K$$
+
+    with v_k = `tokens[k]`, f(v_k) = `features[k]` (any table, or `from_map`), λ from
+    `law`, τ = `noise_variance` and N = `context_length`.
+
+    A draw of the task is the vector of all K labels (`sample_labels`): the first N are
+    shown, all K are to be predicted, and the noise of a token is drawn once. `sample`
+    makes a `Prompt` of it by asking for one token, uniformly chosen among all K; if the
+    token is among the shown ones its target is the very label that is shown. Inputs are
+    the same in every prompt: only λ, the noise and the query are random.
+    `in_feature_space` shows f(v_k) instead of v_k, so that `Ridge` can be asked.
+
+    Shifts replace the query or the inputs by vectors outside the dictionary, which have
+    no label: they refuse to run. `with_law` is the shift that this task knows.
+
+    Source: yang2024, (1)–(4).
+    Assumes: nothing of the law of λ; results of the paper need E λ = 0, E λλᵀ = I.
+    Differs from the paper: tokens and features are rows. Given λ, the noise λᵀε_k is
+        drawn as √τ‖λ‖·N(0, 1), which has the same law. Tokens need not have norm 1.
+    """
+
+    tokens: Float[Array, "K d"]
+    features: Float[Array, "K m"]
+    context_length: int = eqx.field(static=True)
+    noise_variance: float | Float[Array, ""]
+    law: AbstractCoefficientLaw
+    dimension: int
+
+    def __init__(
+        self,
+        tokens: Float[Array, "K d"],
+        features: Float[Array, "K m"],
+        *,
+        context_length: int,
+        noise_variance: float | Float[Array, ""] = 0.0,
+        law: AbstractCoefficientLaw | None = None,
+        distinct: bool = True,
+    ):
+        """`distinct=False` admits a dictionary with equal tokens, which Assumption 3
+        of the paper forbids.
+        """
+        owner = "Representation"
+        for name, table in (("tokens", tokens), ("features", features)):
+            rule, found = "a matrix, one row per token", f"shape {table.shape}"
+            require(table.ndim == 2 and table.size > 0, owner, name, rule, found)
+            finite_array(table, owner, name)
+        K = len(tokens)
+        rule = f"a table of {K} rows, one per token"
+        require(len(features) == K, owner, "features", rule, f"shape {features.shape}")
+        N = positive_integer(context_length, owner, "context_length")
+        rule = f"at most the dictionary's size {K}"
+        require(N <= K, owner, "context_length", rule, N)
+        finite_number(noise_variance, owner, "noise_variance", at_least=0)
+        if distinct:
+            _refuse_twins(owner, tokens)
+        self.tokens, self.features = jnp.asarray(tokens), jnp.asarray(features)
+        self.dimension = self.tokens.shape[1]
+        self.context_length, self.noise_variance = N, noise_variance
+        self.law = GaussianCoefficients() if law is None else law
+
+    @classmethod
+    def from_map(
+        cls,
+        tokens: Float[Array, "K d"],
+        function: AbstractFeatureMap,
+        *,
+        context_length: int,
+        noise_variance: float = 0.0,
+        law: AbstractCoefficientLaw | None = None,
+    ) -> "Representation":
+        """The task whose table is `function` of every token."""
+        rule = f"of dimension {function.input_dim}, that of `function`"
+        found = f"shape {tokens.shape}"
+        holds = tokens.ndim == 2 and tokens.shape[1] == function.input_dim
+        require(holds, "Representation.from_map", "tokens", rule, found)
+        return cls(
+            tokens,
+            jax.vmap(function)(tokens),
+            context_length=context_length,
+            noise_variance=noise_variance,
+            law=law,
+        )
+
+    @classmethod
+    def random(
+        cls,
+        key: PRNGKeyArray,
+        *,
+        dictionary_size: int,
+        input_dim: int,
+        feature_dim: int,
+        context_length: int,
+        noise_variance: float = 0.0,
+        law: AbstractCoefficientLaw | None = None,
+        unit_norm: bool = True,
+    ) -> "Representation":
+        """Random tokens, and a table of standard Gaussians for their features.
+
+        `unit_norm=True` draws tokens uniformly from the sphere, as the theory of
+        yang2024 assumes; `False` leaves them standard Gaussian, as its experiments do.
+        """
+        owner = "Representation.random"
+        m = positive_integer(feature_dim, owner, "feature_dim")
+        token_key, table_key = jax.random.split(key)
+        draw = unit_tokens if unit_norm else gaussian_tokens
+        tokens = draw(token_key, dictionary_size, input_dim)
+        return cls(
+            tokens,
+            jax.random.normal(table_key, (len(tokens), m)),
+            context_length=context_length,
+            noise_variance=noise_variance,
+            law=law,
+        )
+
+    @property
+    def feature_dim(self) -> int:
+        """Dimension m of the representation."""
+        return self.features.shape[1]
+
+    @property
+    def dictionary_size(self) -> int:
+        """Number K of tokens."""
+        return self.tokens.shape[0]
+
+    def with_law(self, law: AbstractCoefficientLaw) -> "Representation":
+        """The same dictionary and table, other coefficients λ."""
+        return self._replaced(self.tokens, law)
+
+    def in_feature_space(self) -> "Representation":
+        """The same labels from the same keys, with f(v_k) in the place of v_k."""
+        return self._replaced(self.features, self.law)
+
+    def _replaced(
+        self, tokens: Float[Array, "K d"], law: AbstractCoefficientLaw
+    ) -> "Representation":
+        return Representation(
+            tokens,
+            self.features,
+            context_length=self.context_length,
+            noise_variance=self.noise_variance,
+            law=law,
+            distinct=False,
+        )
+
+    def latent(self, key: PRNGKeyArray) -> Float[Array, " m"]:
+        return self.law.sample(key, self.feature_dim)
+
+    def inputs(
+        self, latent: Float[Array, " m"], count: int, key: PRNGKeyArray
+    ) -> Float[Array, "count d"]:
+        return self._shown(count)
+
+    def labels(
+        self, latent: Float[Array, " m"], inputs: Float[Array, "count d"]
+    ) -> Float[Array, " count"]:
+        equal = jnp.all(inputs[:, None] == self.tokens[None], axis=2)
+        index = eqx.error_if(
+            jnp.argmax(equal, axis=1),
+            ~jnp.all(jnp.any(equal, axis=1)),
+            "Representation: `inputs` must be tokens of the dictionary",
+        )
+        return self.features[index] @ latent
+
+    def noise(
+        self, latent: Float[Array, " m"], count: int, key: PRNGKeyArray
+    ) -> Float[Array, " count"]:
+        std = jnp.sqrt(self.noise_variance) * jnp.linalg.norm(latent)
+        return std * jax.random.normal(key, (count,))
+
+    def query(
+        self, latent: Float[Array, " m"], examples: Float[Array, "n d"], key: Array
+    ) -> Float[Array, " d"]:
+        return self.tokens[self._query_index(key)]
+
+    def target_noise(
+        self, latent: Float[Array, " m"], key: PRNGKeyArray
+    ) -> Float[Array, ""]:
+        return self.noise(latent, 1, key)[0]
+
+    def labels_given(
+        self, latent: Float[Array, " m"], key: PRNGKeyArray
+    ) -> Float[Array, " K"]:
+        """Noisy labels of all K tokens for the given λ = `latent`."""
+        return self.features @ latent + self.noise(latent, self.dictionary_size, key)
+
+    def sample_labels(self, key: PRNGKeyArray) -> Float[Array, " K"]:
+        """Draw λ and the noise: labels of all K tokens, those to be shown first."""
+        latent = self.latent(jax.random.fold_in(key, _LATENT))
+        return self.labels_given(latent, jax.random.fold_in(key, _NOISE))
+
+    def sample_labels_batch(
+        self, key: PRNGKeyArray, prompts: int
+    ) -> Float[Array, "prompts K"]:
+        """Labels of `prompts` independent draws of the task."""
+        count = positive_integer(prompts, "Representation", "prompts")
+        return jax.vmap(self.sample_labels)(jax.random.split(key, count))
+
+    def sample(self, key: PRNGKeyArray, examples: int | None = None) -> Prompt:
+        """A prompt that asks for one token; N examples unless told otherwise."""
+        wanted = self.context_length if examples is None else examples
+        n = positive_integer(wanted, "Representation", "examples")
+        labels = self.sample_labels(key)
+        index = self._query_index(jax.random.fold_in(key, _QUERY))
+        return Prompt(self._shown(n), labels[:n], self.tokens[index], labels[index])
+
+    def _shown(self, count: int) -> Float[Array, "count d"]:
+        rule = f"at most the dictionary's size {self.dictionary_size}"
+        holds = count <= self.dictionary_size
+        require(holds, "Representation", "examples", rule, count)
+        return self.tokens[:count]
+
+    def _query_index(self, key: PRNGKeyArray) -> Int[Array, ""]:
+        return jax.random.randint(key, (), 0, self.dictionary_size)
+
+
+def gaussian_tokens(
+    key: PRNGKeyArray, dictionary_size: int, input_dim: int
+) -> Float[Array, "K d"]:
+    """Tokens with standard Gaussian entries: the experiments of yang2024."""
+    owner = "gaussian_tokens"
+    K = positive_integer(dictionary_size, owner, "dictionary_size")
+    d = positive_integer(input_dim, owner, "input_dim")
+    return jax.random.normal(key, (K, d))
+
+
+def unit_tokens(
+    key: PRNGKeyArray, dictionary_size: int, input_dim: int
+) -> Float[Array, "K d"]:
+    """Tokens uniform on the unit sphere: the theory of yang2024."""
+    owner = "unit_tokens"
+    K = positive_integer(dictionary_size, owner, "dictionary_size")
+    d = positive_integer(input_dim, owner, "input_dim")
+    tokens = jax.random.normal(key, (K, d))
+    return tokens / jnp.linalg.norm(tokens, axis=1, keepdims=True)
+
+
+def _refuse_twins(owner: str, tokens: Float[Array, "K d"]) -> None:
+    """Name two tokens that are equal; traced tokens pass."""
+    if is_traced(tokens):
+        return
+    _, first, inverse = np.unique(
+        np.asarray(tokens), axis=0, return_index=True, return_inverse=True
+    )
+    original = first[np.ravel(inverse)]
+    repeats = np.flatnonzero(original != np.arange(len(original)))
+    if len(repeats):
+        found = f"tokens {original[repeats[0]]} and {repeats[0]} alike"
+        require(False, owner, "tokens", "distinct (Assumption 3)", found)

@@ -1,0 +1,333 @@
+"""Constants and bounds of gatmiry2024, printed and corrected.
+
+Every bound checks the hypotheses it stands on and refuses, naming the one that fails
+and by how much, rather than return a number that looks like a bound.
+"""
+
+import math
+from typing import Literal, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from iclab.core import (
+    covariance_matrix,
+    finite_array,
+    finite_number,
+    positive_integer,
+    require,
+    symmetric_matrix,
+)
+
+
+class LoopedBounds(NamedTuple):
+    """What a theorem guarantees about the optimum: its loss and its weights.
+
+    The optimal A lies between (1 − `distance`)Σ⋆⁻¹ and (1 + `distance`)Σ⋆⁻¹.
+    """
+
+    loss: float
+    distance: float
+
+
+def looped_delta(dimension: int, samples: int, loops: int) -> float:
+    r"""The paper's measure of how little a prompt tells, δ = (8Ld/√n)^{1/(2L)}.
+
+    Source: gatmiry2024, Section 3.5.
+    Assumes: nothing.
+    Differs from the paper: Lemma A.7 and a remark print δᵏ = 4kd/√n and δ = 4kd/√n,
+        see `moment_deviation`.
+    """
+    d, n, L = _sizes("looped_delta", dimension, samples, loops)
+    return (8 * L * d / math.sqrt(n)) ** (1 / (2 * L))
+
+
+def moment_deviation(
+    dimension: int, samples: int, order: int, *, corrected: bool = True
+) -> float:
+    r"""How far E Sᵏ may be from Σ⋆ᵏ, in units of λ₁ᵏ: 4kd/√n.
+
+    With d = `dimension`, n = `samples` and k = `order`. For white inputs
+    1 ≤ E Sᵏ ≤ 1 + 4kd/√n.
+
+    Source: gatmiry2024, Lemma A.2; Lemmas 4.2 and 4.3 use it with k ≤ 2L.
+    Assumes: n ≥ 16k²d², as its proof needs.
+    Differs from the paper: `corrected=False` asks for n ≥ 4k²d² only, as printed.
+    """
+    owner = "moment_deviation"
+    d, n, k = _sizes(owner, dimension, samples, order, "order")
+    factor = 16 if corrected else 4
+    _enough_samples(owner, n, factor * k * k * d * d, f"{factor}k²d²")
+    return 4 * k * d / math.sqrt(n)
+
+
+def looped_optimum_bounds(dimension: int, samples: int, loops: int) -> LoopedBounds:
+    r"""What Theorem 3.2 says about the optimum.
+
+    $$L(A^\star,0)\le\frac{8Ld^2\,4^L}{\sqrt n},\qquad
+      (1-c)\Sigma_\star^{-1}\preccurlyeq A^\star\preccurlyeq(1+c)\Sigma_\star^{-1},
+      \quad c=8\delta d^{1/(2L)}$$
+
+    with d = `dimension`, n = `samples` and L = `loops`; compare `looped_optimum`.
+
+    Source: gatmiry2024, Theorem 3.2 (A.8).
+    Assumes: 8Ld²/√n ≤ 4^{−L}; fewer samples are refused.
+    Differs from the paper: nothing.
+    """
+    owner = "looped_optimum_bounds"
+    d, n, L = _sizes(owner, dimension, samples, loops)
+    least = (8 * L * d * d * 4**L) ** 2
+    _enough_samples(owner, n, least, "(8Ld²4ᴸ)²")
+    loss = 8 * L * d * d * 4**L / math.sqrt(n)
+    return LoopedBounds(loss, 8 * looped_delta(d, n, L) * d ** (1 / (2 * L)))
+
+
+def dominance_threshold(
+    dimension: int,
+    samples: int,
+    loops: int,
+    *,
+    form: Literal["main", "appendix"] = "appendix",
+) -> float:
+    r"""The loss above which the gradient dominates it.
+
+    With d = `dimension`, n = `samples` and L = `loops`: 2(4δ)^{2L} = 16Ld 16ᴸ/√n.
+
+    Source: gatmiry2024, Theorem A.11.
+    Assumes: nothing.
+    Differs from the paper: `form="main"` is the threshold of Theorem 3.4, smaller by
+        4ᴸ, which the proof does not give.
+    """
+    d, n, L = _sizes("dominance_threshold", dimension, samples, loops)
+    return 16 * L * d * (4.0 if form == "main" else 16.0) ** L / math.sqrt(n)
+
+
+def dominance_constant(dimension: int, loops: int, *, corrected: bool = True) -> float:
+    r"""The number κ of gradient dominance, ‖∇L‖² ≥ κ L^{(2L−1)/L}.
+
+    $$\kappa=L^2\,d^{-(L-1)/L}$$
+
+    with d = `dimension` and L = `loops`; 4κ is sharp as n → ∞, reached where all
+    eigenvalues of A agree.
+
+    Source: gatmiry2024, Theorem 3.4, with the power of d that Lemma A.10 loses.
+    Assumes: Σ⋆ = I, symmetric A, a loss above `dominance_threshold`.
+    Differs from the paper: `corrected=False` is the printed 1/16, free of d, which
+        fails at A = 0 once d^{(L−1)/L} > 64L².
+    """
+    owner = "dominance_constant"
+    d, L = positive_integer(dimension, owner, "dimension"), _loops(owner, loops)
+    return L * L * d ** (-(L - 1) / L) if corrected else 1 / 16
+
+
+def convergence_time(
+    tolerance: float | int,
+    loops: int,
+    *,
+    dimension: int,
+    corrected: bool = True,
+) -> float:
+    r"""Time after which gradient flow has brought the loss below ξ.
+
+    $$t=\frac L{\kappa(L-1)}\,\xi^{-(L-1)/L}$$
+
+    with ξ = `tolerance`, L = `loops` and κ = `dominance_constant`: the solution of
+    ġ = −κ g^{(2L−1)/L} falls below ξ by then from any start.
+
+    Source: gatmiry2024, Theorem 3.3 (A.12).
+    Assumes: Σ⋆ = I, ξ ≥ 2(4δ)^{2L} (not checked here: it needs n), two loops or more.
+    Differs from the paper: κ with its power of d in place of 1/16. `corrected=False` is
+        the printed time, with (16L/(L−1))^{(L−1)/(2L−1)} where the solution has the
+        first power.
+    """
+    owner = "convergence_time"
+    finite_number(tolerance, owner, "tolerance")
+    require(tolerance > 0, owner, "tolerance", "> 0", tolerance)
+    L = _loops(owner, loops)
+    rule = "at least 2, since the exponent L/(L−1) is infinite for one"
+    require(L >= 2, owner, "loops", rule, L)
+    slowness = float(tolerance) ** (-(L - 1) / L)
+    if not corrected:
+        return slowness * (16 * L / (L - 1)) ** ((L - 1) / (2 * L - 1))
+    kappa = dominance_constant(dimension, L)
+    return slowness * L / (kappa * (L - 1))
+
+
+def dominance_envelope(
+    start: float | int,
+    time: Float[Array, "*times"] | float | int,
+    loops: int,
+    *,
+    constant: float = 1 / 16,
+    corrected: bool = True,
+) -> Float[Array, "*times"]:
+    r"""The solution of ġ = −κ g^{(2L−1)/L} from g(0) = g₀, which a loss stays below.
+
+    $$g(t)=\Big(\frac L{\kappa(L-1)}\Big)^{L/(L-1)}(t+c)^{-L/(L-1)},\qquad
+      c=\frac L{\kappa(L-1)}\,g_0^{-(L-1)/L}$$
+
+    with g₀ = `start`, t = `time`, L = `loops` and κ = `constant`.
+
+    Source: gatmiry2024, the proof of Theorem A.12.
+    Assumes: two loops or more.
+    Differs from the paper: `corrected=False` is the printed solution (for κ = 1/16),
+        with the exponents L/(2L−1) and (L−1)/(2L−1) on the two constants.
+    """
+    owner = "dominance_envelope"
+    L = _loops(owner, loops)
+    require(L >= 2, owner, "loops", "at least 2", L)
+    finite_number(start, owner, "start")
+    require(start > 0, owner, "start", "> 0", start)
+    t, power = jnp.asarray(time, float), L / (L - 1)
+    scale = L / (constant * (L - 1))
+    outer, inner = (
+        (power, 1.0) if corrected else (L / (2 * L - 1), (L - 1) / (2 * L - 1))
+    )
+    return scale**outer * (t + scale**inner * float(start) ** (-1 / power)) ** -power
+
+
+def closeness_bound(
+    tolerance: float | int, dimension: int, samples: int, loops: int
+) -> tuple[float, float]:
+    r"""A loss, and how near A then is to the optimum, in `spectral_distance`.
+
+    $$L(A,0)\le\varepsilon^{2L}/2\;\Rightarrow\;
+      (1-c\varepsilon)A^\star\preccurlyeq A\preccurlyeq(1+c\varepsilon)A^\star,\qquad
+      c=4+16d^{1/(2L)}$$
+
+    with ε = `tolerance`, d = `dimension`, n = `samples` and L = `loops`. Returns
+    ε^{2L}/2 and cε.
+
+    Source: gatmiry2024, Theorem 4.4.
+    Assumes: symmetric A, ε > 4δ; smaller ones are refused.
+    Differs from the paper: symmetry is not stated there, and without it this is false.
+    """
+    owner = "closeness_bound"
+    d, n, L = _sizes(owner, dimension, samples, loops)
+    _above_noise(owner, tolerance, 4 * looped_delta(d, n, L), "4δ")
+    epsilon = float(tolerance)
+    return epsilon ** (2 * L) / 2, (4 + 16 * d ** (1 / (2 * L))) * epsilon
+
+
+def closeness_bound_lemma_a_9(
+    tolerance: float | int, dimension: int, samples: int, loops: int
+) -> tuple[float, float]:
+    r"""The bound of `closeness_bound` in its first form.
+
+    $$L(A,0)\le\varepsilon^{2L}-\delta^{2L}(\varepsilon+2)^{2L}\;\Rightarrow\;
+      A\text{ within }4\varepsilon+16\delta d^{1/(2L)}\text{ of }A^\star$$
+
+    Returns both sides; arguments as there.
+
+    Source: gatmiry2024, Lemma A.9.
+    Assumes: symmetric A, ε > 2δ, and ε so large that the loss on the left is positive.
+    Differs from the paper: symmetry is not stated there.
+    """
+    owner = "closeness_bound_lemma_a_9"
+    d, n, L = _sizes(owner, dimension, samples, loops)
+    delta = looped_delta(d, n, L)
+    _above_noise(owner, tolerance, 2 * delta, "2δ")
+    epsilon = float(tolerance)
+    loss = epsilon ** (2 * L) - (delta * (epsilon + 2)) ** (2 * L)
+    require(loss > 0, owner, "tolerance", "above δ(ε + 2)", f"{epsilon:.4g}, too small")
+    return loss, 4 * epsilon + 16 * delta * d ** (1 / (2 * L))
+
+
+def out_of_distribution_bound(
+    query: Float[Array, " d"],
+    weights: Float[Array, " d"],
+    *,
+    covariance: Float[Array, "d d"],
+    sample_covariance: Float[Array, "d d"],
+    margin: float | int,
+    samples: int,
+    loops: int,
+    corrected: bool = True,
+) -> float:
+    r"""Bound on the squared error of the trained looped model on any one prompt.
+
+    $$(\hat y-y_q)^2\le(1+r)^2(1+r-\zeta)^{2L}\,
+      \|x_q\|^2_{\Sigma_\star^{-1}}\|w\|^2_{\Sigma_\star},\qquad r=16\delta d^{1/(2L)}$$
+
+    with x_q = `query`, w = `weights`, Σ⋆ = `covariance` of training, ζ = `margin`,
+    n = `samples` and L = `loops` of training.
+
+    Source: gatmiry2024, Theorem 4.5 (A.13).
+    Assumes: ζΣ⋆ ≼ S ≼ (2 − ζ)Σ⋆ for the prompt's S = `sample_covariance`, and
+        0 < ζ < 1; a prompt that does not obey is refused.
+    Differs from the paper: `corrected=False` swaps the norms, as printed. S has 1/n.
+    """
+    owner = "out_of_distribution_bound"
+    Sigma = covariance_matrix(covariance, owner)
+    S = symmetric_matrix(
+        sample_covariance, owner, "sample_covariance", dimension=len(Sigma)
+    )
+    d, n, L = _sizes(owner, len(Sigma), samples, loops)
+    for name, vector in (("query", query), ("weights", weights)):
+        shape = jnp.shape(vector)
+        require(shape == (d,), owner, name, f"a vector of length {d}", f"shape {shape}")
+        finite_array(jnp.asarray(vector), owner, name)
+    finite_number(margin, owner, "margin")
+    require(0 < margin < 1, owner, "margin", "between 0 and 1", margin)
+    ratios = _relative_eigenvalues(S, Sigma)
+    low, high = float(ratios[0]), float(ratios[-1])
+    slack = 1e-9  # round-off of eigenvalues at the very edge
+    found = f"eigenvalues between {low:.4g} and {high:.4g}"
+    rule = f"between {margin:g} and {2 - margin:g} times the covariance"
+    holds = low >= margin - slack and high <= 2 - margin + slack
+    require(holds, owner, "sample_covariance", rule, found)
+    r = 16 * looped_delta(d, n, L) * d ** (1 / (2 * L))
+    x, w, Sigma = np.asarray(query), np.asarray(weights), np.asarray(Sigma)
+    inverse = np.linalg.inv(Sigma)
+    for_query, for_weights = (inverse, Sigma) if corrected else (Sigma, inverse)
+    norms = (x @ for_query @ x) * (w @ for_weights @ w)
+    return float((1 + r) ** 2 * (1 + r - margin) ** (2 * L) * norms)
+
+
+def spectral_distance(A: Float[Array, "d d"], B: Float[Array, "d d"]) -> float:
+    r"""The smallest ε with (1 − ε)B ≼ A ≼ (1 + ε)B.
+
+    It is the largest |λ − 1| over the eigenvalues λ of B^{−1/2}AB^{−1/2}.
+
+    Source: gatmiry2024, Theorems 3.2, 3.3 and 4.4, which are about it.
+    Assumes: symmetric A, positive definite B.
+    Differs from the paper: nothing.
+    """
+    owner = "spectral_distance"
+    B = covariance_matrix(B, owner, "B")
+    A = symmetric_matrix(A, owner, "A", dimension=len(B))
+    return float(np.max(np.abs(_relative_eigenvalues(A, B) - 1)))
+
+
+def _relative_eigenvalues(A: Float[Array, "d d"], B: Float[Array, "d d"]) -> np.ndarray:
+    """Eigenvalues, ascending, of B^{−1/2}AB^{−1/2}."""
+    root = np.linalg.cholesky(np.asarray(B))
+    half = np.linalg.solve(root, np.asarray(A))
+    return np.linalg.eigvalsh(np.linalg.solve(root, half.T))
+
+
+def _sizes(
+    owner: str, dimension: object, samples: object, last: object, name: str = "loops"
+) -> tuple[int, int, int]:
+    return (
+        positive_integer(dimension, owner, "dimension"),
+        positive_integer(samples, owner, "samples"),
+        positive_integer(last, owner, name),
+    )
+
+
+def _loops(owner: str, loops: object) -> int:
+    return positive_integer(loops, owner, "loops")
+
+
+def _enough_samples(owner: str, n: int, least: int, formula: str) -> None:
+    rule = f"at least {formula} = {least}"
+    require(n >= least, owner, "samples", rule, f"{n}, {least / n:.3g} times too few")
+
+
+def _above_noise(owner: str, tolerance: object, floor: float, formula: str) -> None:
+    finite_number(tolerance, owner, "tolerance")
+    epsilon = float(tolerance)  # pyright: ignore[reportArgumentType]
+    rule = f"above {formula} = {floor:.4g}"
+    require(epsilon > floor, owner, "tolerance", rule, f"{epsilon:.4g}")

@@ -1,0 +1,213 @@
+"""The best looped linear transformer, the flow towards it, and their limits."""
+
+import functools
+import math
+from fractions import Fraction
+from typing import Any  # for numbers of mpmath, whose classes are made at run time
+
+import jax.numpy as jnp
+import mpmath
+from jaxtyping import Array, Float
+
+from iclab.core import finite_number, positive_integer, require
+from iclab.theory._looped_loss import MOST_LOOPS
+from iclab.theory._wishart_moments import wishart_moments
+from iclab.theory._wishart_quadrature import (
+    positive_ratio,
+    spectrum_rule,
+    wishart_quadrature,
+)
+
+# The expansion needs 2L moments as polynomials in 1/n, in exact arithmetic.
+_MOST_EXPANDED_LOOPS = 16
+
+
+def looped_optimum(dimension: int, samples: int, loops: int) -> tuple[float, float]:
+    r"""The best symmetric weights of a looped transformer, A = a Σ⋆⁻¹, and their loss.
+
+    $$a^\star=\arg\min_a\;d\int(1-ah)^{2L}\,d\mu(h)$$
+
+    with d = `dimension`, n = `samples`, L = `loops` and μ the mean spectrum of the
+    whitened sample covariance: an even power, so the function is convex and its slope
+    has a single zero. Returns a⋆ and the loss, both right to float64.
+
+    Among A ≽ 0 and all u no other weights do as well: the loss is at least what Lemma
+    4.1 prints, with equality at multiples of Σ⋆⁻¹, and that expression is convex in A
+    and, once whitened, invariant under rotations. Matrices that are not symmetric can
+    do better from two loops on: with J a rotation by 90°, A = aI + εJ does at d = L = 2
+    for n ≥ 15.
+
+    Source: gatmiry2024, Theorem 3.2, which bounds how far A may be from Σ⋆⁻¹.
+    Assumes: w ~ N(0, Σ⋆⁻¹), x ~ N(0, Σ⋆) for any Σ⋆, noiseless labels, L ≤ 64.
+    Differs from the paper: exact, where the paper has 1 ± 8δd^{1/(2L)}.
+    """
+    owner = "looped_optimum"
+    d = positive_integer(dimension, owner, "dimension")
+    n = positive_integer(samples, owner, "samples")
+    L = positive_integer(loops, owner, "loops")
+    require(L <= MOST_LOOPS, owner, "loops", f"at most {MOST_LOOPS}", L)
+    return _looped_optimum(d, n, L)
+
+
+def looped_expansion(dimension: int, loops: int) -> tuple[float, float]:
+    r"""How the looped optimum approaches Σ⋆⁻¹ as the prompt grows.
+
+    $$a^\star=1-\frac\kappa n+O(n^{-2}),\qquad\text{loss}=\frac C{n^L}\,(1+O(n^{-1}))$$
+
+    with d = `dimension` and L = `loops`. Returns κ and C. With e_k the mean of
+    tr(S − I)ᵏ for white inputs, C = lim nᴸ e_{2L} and
+    κ = lim n (e_{2L} + e_{2L−1}) / ((2L − 1) e_{2L−2}). For L = 1 they are d + 1 and
+    d(d + 1).
+
+    Source: iclab; exact moments as polynomials in 1/n.
+    Assumes: as `looped_optimum`, L ≤ 16.
+    Differs from the paper: Theorem 3.2 bounds the loss by a multiple of n^{−1/2}.
+    """
+    owner = "looped_expansion"
+    d = positive_integer(dimension, owner, "dimension")
+    L = positive_integer(loops, owner, "loops")
+    require(L <= _MOST_EXPANDED_LOOPS, owner, "loops", f"≤ {_MOST_EXPANDED_LOOPS}", L)
+    even, odd, lower = (_central_moment(d, k) for k in (2 * L, 2 * L - 1, 2 * L - 2))
+    C = even[L]
+    kappa = (C + odd[L]) / ((2 * L - 1) * lower[L - 1])
+    return float(kappa), float(C)
+
+
+def marchenko_pastur_looped_optimum(
+    ratio: float | int, loops: int
+) -> tuple[float, float]:
+    r"""The result of `looped_optimum` in the limit d, n → ∞ with d/n → c.
+
+    $$a^\star\to\frac1{1+c},\qquad\frac{\text{loss}}d\to1-\frac1{1+c}
+      \sum_{j=0}^{L-1}C_j\Big(\frac c{(1+c)^2}\Big)^j,\qquad
+      C_j=\tfrac1{j+1}\tbinom{2j}j$$
+
+    with c = `ratio`, L = `loops` and C_j the Catalan numbers. Returns both. The best
+    step is the same for every number of loops: 1/(1 + c) is the reciprocal of the
+    spectrum's midpoint, and λ dμ is symmetric about it.
+
+    Source: iclab; moments of the semicircle λ dμ.
+    Assumes: the limit at fixed ratio, otherwise as `looped_optimum`.
+    Differs from the paper: no paper states it.
+    """
+    owner = "marchenko_pastur_looped_optimum"
+    c = positive_ratio(ratio, owner)
+    L = positive_integer(loops, owner, "loops")
+    x = c / (1 + c) ** 2
+    gained, term = 0.0, 1.0  # C_j xʲ, from one to the next without large numbers
+    for j in range(L):
+        gained += term
+        term *= x * 2 * (2 * j + 1) / (j + 2)
+    return 1 / (1 + c), 1 - gained / (1 + c)
+
+
+def looped_flow(
+    step: Float[Array, ""] | float | int, dimension: int, samples: int, loops: int
+) -> Float[Array, ""]:
+    r"""Speed of gradient flow on the loss at A = a I, for inputs of covariance I.
+
+    $$\dot a=2L\int h\,(1-ah)^{2L-1}\,d\mu(h)$$
+
+    with a = `step`, d = `dimension`, n = `samples` and L = `loops`: the flow
+    Ȧ = −∇L(A, 0) keeps multiples of I, so this is all of it.
+
+    Source: gatmiry2024, Theorem 3.3.
+    Assumes: Σ⋆ = I, w ~ N(0, I), u = 0, L ≤ 64.
+    Differs from the paper: exact along A = a I, where the paper has a bound.
+    """
+    owner = "looped_flow"
+    finite_number(step, owner, "step")
+    L = positive_integer(loops, owner, "loops")
+    require(L <= MOST_LOOPS, owner, "loops", f"at most {MOST_LOOPS}", L)
+    h, weight = wishart_quadrature(dimension, samples, 2 * L)
+    return 2 * L * weight @ (h * (1 - step * h) ** (2 * L - 1))
+
+
+def looped_flow_limit(
+    time: Float[Array, "*times"] | float | int, loops: int, *, start: float | int = 0.0
+) -> Float[Array, "*times"]:
+    r"""The flow of `looped_flow` in the limit of infinitely many samples, solved.
+
+    $$\dot a=2L\,(1-a)^{2L-1},\qquad
+      1-a(t)=(1-a_0)\,\big(1+4L(L-1)(1-a_0)^{2L-2}\,t\big)^{-1/(2L-2)}$$
+
+    with t = `time`, L = `loops` and a₀ = `start`; 1 − a = (1 − a₀)e^{−2t} for one loop.
+
+    Source: gatmiry2024, Theorem 3.3, with S = I.
+    Assumes: Σ⋆ = I, n = ∞.
+    Differs from the paper: solved, where the paper has a bound.
+    """
+    owner = "looped_flow_limit"
+    L = positive_integer(loops, owner, "loops")
+    finite_number(start, owner, "start")
+    t = jnp.asarray(time, float)
+    gap = 1.0 - start
+    if L == 1:
+        return 1 - gap * jnp.exp(-2 * t)
+    shrunk = (1 + 4 * L * (L - 1) * gap ** (2 * L - 2) * t) ** (-1 / (2 * L - 2))
+    return 1 - gap * shrunk
+
+
+@functools.lru_cache(maxsize=1024)
+def _looped_optimum(d: int, n: int, L: int) -> tuple[float, float]:
+    nodes, weights = spectrum_rule(d, n, L + 1)
+    with mpmath.workdps(30):
+        step = _zero_of_slope(nodes, weights, 2 * L - 1)
+        terms = zip(nodes, weights, strict=True)
+        loss = d * mpmath.fsum(w * (1 - step * h) ** (2 * L) for h, w in terms)
+        return float(step), float(loss)
+
+
+def _zero_of_slope(nodes: list[Any], weights: list[Any], power: int) -> Any:
+    """Where Σ w h (1 − ah)ᵖ, which falls in a, vanishes: Newton's method, fenced in."""
+
+    def value_and_slope(a: Any) -> tuple[Any, Any]:
+        factors = [
+            w * h * (1 - a * h) ** (power - 1)
+            for h, w in zip(nodes, weights, strict=True)
+        ]
+        terms = list(zip(nodes, factors, strict=True))
+        value = mpmath.fsum(f * (1 - a * h) for h, f in terms)
+        return value, -power * mpmath.fsum(f * h for h, f in terms)
+
+    low, high = mpmath.mpf(0), mpmath.mpf(1)
+    while value_and_slope(high)[0] > 0:
+        high *= 2
+    a = high
+    while True:
+        value, slope = value_and_slope(a)
+        low, high = (a, high) if value > 0 else (low, a)
+        newton = a - value / slope
+        following = newton if low < newton < high else (low + high) / 2
+        if abs(following - a) <= mpmath.mpf(10) ** -25 * following:
+            return following
+        a = following
+
+
+@functools.lru_cache(maxsize=256)
+def _central_moment(d: int, k: int) -> list[Fraction]:
+    """E tr(S − I)ᵏ for white inputs as coefficients of a polynomial in 1/n."""
+    if k == 0:
+        return [Fraction(d)]
+    sizes = range(1, k + 2)  # of degree at most k in 1/n
+    values = []
+    for n in sizes:
+        m = wishart_moments(d, n, k)
+        signed = (math.comb(k, j) * (-1) ** (k - j) * m[j] for j in range(k + 1))
+        values.append(d * sum(signed, Fraction(0)))
+    return _interpolate([Fraction(1, n) for n in sizes], values)
+
+
+def _interpolate(x: list[Fraction], y: list[Fraction]) -> list[Fraction]:
+    """Coefficients, ascending, of the polynomial through the points (Newton's form)."""
+    table = list(y)
+    for order in range(1, len(x)):
+        for i in range(len(x) - 1, order - 1, -1):
+            table[i] = (table[i] - table[i - 1]) / (x[i] - x[i - order])
+    result = [table[-1]]
+    for i in range(len(x) - 2, -1, -1):
+        shifted = [Fraction(0), *result]
+        scaled = [*(x[i] * c for c in result), Fraction(0)]
+        result = [high - low for high, low in zip(shifted, scaled, strict=True)]
+        result[0] += table[i]
+    return result

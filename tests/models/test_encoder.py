@@ -1,0 +1,150 @@
+"""The encoder against NumPy, and what it must not depend on."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.flatten_util
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from iclab.models import Encoder
+from tests.assertions import assert_close
+from tests.refusals import refused
+
+K, D, N = 5, 3, 2
+SIZES: dict[str, Any] = {
+    "input_dim": D,
+    "layers": 2,
+    "heads": 2,
+    "width": 8,
+    "hidden": 6,
+}
+
+
+@eqx.filter_jit
+def _encoder(pre_norm):
+    key = jax.random.key(0)
+    model = Encoder.random(key, **SIZES, pre_norm=pre_norm, dtype=jnp.float64)
+    # Biases and norms away from their trivial start, so that each one counts.
+    flat, unravel = jax.flatten_util.ravel_pytree(eqx.filter(model, eqx.is_array))
+    moved = unravel(flat + 0.3 * jax.random.normal(jax.random.key(1), flat.shape))
+    return eqx.combine(moved, model)
+
+
+MODELS = {pre_norm: _encoder(pre_norm) for pre_norm in (False, True)}
+TOKENS = jnp.asarray(np.random.default_rng(0).normal(size=(K, D)))
+LABELS = jnp.array([1.0, -2.0])
+
+
+@eqx.filter_jit
+def _predict(model, tokens, labels):
+    return model(tokens, labels)
+
+
+def _norm(x, norm):
+    x = x - x.mean(axis=1, keepdims=True)
+    return x / np.sqrt((x**2).mean(axis=1, keepdims=True) + 1e-5) * norm[0] + norm[1]
+
+
+def _by_hand(model, tokens, labels):
+    """The forward pass, one head and one query at a time."""
+    model = jax.tree.map(np.asarray, model)
+    y = np.concatenate([labels, np.zeros(len(tokens) - len(labels))])
+    x = np.column_stack([tokens, y]) @ model.embedding.T + model.embedding_bias
+    width = x.shape[1]
+    size = width // model.heads
+    blocks = model.blocks
+    for i in range(len(blocks.hidden)):
+        W_in, b_in = blocks.attention_in[i], blocks.attention_in_bias[i]
+
+        def attend(x, W_in=W_in, b_in=b_in, i=i):
+            q, k, v = np.split(x @ W_in.T + b_in, 3, axis=1)
+            out = np.zeros_like(x)
+            for h in range(model.heads):
+                part = slice(h * size, (h + 1) * size)
+                for row in range(len(x)):
+                    scores = np.exp(k[:, part] @ q[row, part] / np.sqrt(size))
+                    out[row, part] = scores @ v[:, part] / scores.sum()
+            return out @ blocks.attention_out[i].T + blocks.attention_out_bias[i]
+
+        def network(x, i=i):
+            hidden = np.maximum(x @ blocks.hidden[i].T + blocks.hidden_bias[i], 0)
+            return hidden @ blocks.output[i].T + blocks.output_bias[i]
+
+        first, second = blocks.norms[i]
+        if model.pre_norm:
+            x = x + attend(_norm(x, first))
+            x = x + network(_norm(x, second))
+        else:
+            x = _norm(x + attend(x), first)
+            x = _norm(x + network(x), second)
+    if model.pre_norm:
+        x = _norm(x, model.final_norm)
+    return x @ model.readout + model.readout_bias
+
+
+@pytest.mark.parametrize("pre_norm", [False, True])
+def test_predictions_are_those_by_hand(pre_norm):
+    model = MODELS[pre_norm]
+    expected = _by_hand(model, np.asarray(TOKENS), np.asarray(LABELS))
+    assert_close(_predict(model, TOKENS, LABELS), expected)
+
+
+def test_tokens_without_labels_may_trade_places():
+    order = np.array([0, 1, 4, 2, 3])
+    mixed = _predict(MODELS[False], jnp.asarray(np.asarray(TOKENS)[order]), LABELS)
+    assert_close(mixed, np.asarray(_predict(MODELS[False], TOKENS, LABELS))[order])
+
+
+def test_batches_of_batches_are_loops():
+    labels = np.random.default_rng(1).normal(size=(2, 3, N))
+    batched = jax.vmap(jax.vmap(lambda y: MODELS[False](TOKENS, y)))
+    found = jax.jit(batched)(jnp.asarray(labels))
+    expected = _predict(MODELS[False], TOKENS, jnp.asarray(labels[1, 2]))
+    assert_close(np.asarray(found)[1, 2], expected)
+
+
+@pytest.mark.parametrize("pre_norm", [False, True])
+def test_every_weight_gets_a_gradient(pre_norm):
+    gradient = eqx.filter_jit(
+        eqx.filter_grad(lambda m: jnp.sum(m(TOKENS, LABELS) ** 2))
+    )
+    for leaf in jax.tree.leaves(gradient(MODELS[pre_norm])):
+        assert np.all(np.isfinite(leaf))
+        assert np.any(np.asarray(leaf) != 0)
+
+
+def test_float32_by_default():
+    model = jax.eval_shape(lambda: Encoder.random(jax.random.key(0), **SIZES))
+    assert all(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(model))
+    found = jax.eval_shape(lambda m: m(TOKENS, LABELS), model)
+    assert found.dtype == jnp.float32
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: Encoder.random(jax.random.key(0), **{**SIZES, "heads": 3}),
+            "Encoder.random: `width` must be a multiple of `heads` = 3, got 8",
+        ),
+        (
+            lambda: Encoder.random(jax.random.key(0), **{**SIZES, "layers": 0}),
+            "Encoder.random: `layers` must be an integer ≥ 1, got 0",
+        ),
+        (
+            lambda: MODELS[False](jnp.ones((K, 2)), jnp.ones(N)),
+            "Encoder: `tokens` must be a K×3 matrix, a row per token, got shape (5, 2)",
+        ),
+        (
+            lambda: MODELS[False](jnp.ones((K, D)), jnp.ones(6)),
+            "Encoder: `labels` must be at most 5, one per token, got 6",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("unchecked")
+def test_mistakes_are_named(call, message):
+    with refused(message):
+        call()

@@ -1,0 +1,107 @@
+"""What the figures of gatmiry2024 compute for themselves, by second routes."""
+
+import math
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from iclab.papers.gatmiry2024._curvature import curvatures
+from iclab.papers.gatmiry2024._shifted_loss import shifted_loss_by_loops
+from iclab.papers.gatmiry2024._training import (
+    population_loss,
+    to_identity,
+    to_multiples,
+    train_looped,
+    train_untied,
+)
+from iclab.theory import (
+    looped_loss,
+    looped_optimum,
+    loss_by_test_loops,
+    wishart_matrix_moments,
+)
+from tests.assertions import assert_close, assert_mean_close
+
+SIGMA = jnp.diag(jnp.array([0.75, 0.75, 1.25]))
+
+
+def test_curvatures_are_second_derivatives_of_the_exact_loss():
+    d, n, L = 3, 7, 2
+    a, _ = looped_optimum(d, n, L)
+    symmetric = jnp.array([[1.0, 1.0, 2.0], [1.0, 0.3, 0.5], [2.0, 0.5, -1.3]])
+    antisymmetric = jnp.array([[0.0, 1.0, 2.0], [-1.0, 0.0, 0.5], [-2.0, -0.5, 0.0]])
+
+    @jax.jit
+    def second(direction):
+        def loss(size):
+            A = a * jnp.eye(d) + size * direction / jnp.linalg.norm(direction)
+            return looped_loss(A, covariance=jnp.eye(d), samples=n, loops=L)
+
+        return jax.grad(jax.grad(loss))(0.0)
+
+    expected = [second(K) for K in (jnp.eye(d), symmetric, antisymmetric)]
+    assert_close(jnp.array(curvatures(a, d, n, L)), jnp.array(expected), rtol=1e-10)
+
+
+def test_many_loops_bend_downwards():
+    a, _ = looped_optimum(10, 20, 6)
+    assert curvatures(a, 10, 20, 6).antisymmetric < 0
+    a, _ = looped_optimum(10, 20, 5)
+    assert curvatures(a, 10, 20, 5).antisymmetric > 0
+
+
+def test_shifted_loss_by_matrix_moments():
+    a, n = 0.6, 8
+    halves = (Fraction(3, 4), Fraction(5, 4)), (2, 1)
+    found = shifted_loss_by_loops([a], *halves, n, 4)[0]
+    moments = wishart_matrix_moments(SIGMA, n, 8)
+    traces = [float(jnp.trace(SIGMA @ moment)) for moment in moments]
+    for l in range(1, 5):
+        terms = (math.comb(2 * l, j) * (-a) ** j * traces[j] for j in range(2 * l + 1))
+        assert found[l - 1] == pytest.approx(sum(terms), rel=1e-11)
+
+
+def test_shifted_loss_without_a_shift():
+    found = shifted_loss_by_loops([0.5], [Fraction(1)], [4], 9, 8)[0]
+    assert_close(jnp.asarray(found), loss_by_test_loops(0.5, 4, 9, 8), rtol=1e-12)
+
+
+def test_population_loss_is_the_exact_loss():
+    rng = np.random.default_rng(0)
+    d, n = 3, 7
+    A = 0.5 * np.eye(d) + 0.1 * rng.normal(size=(d, d))
+    u = 0.3 * rng.normal(size=d)
+    exact = looped_loss(
+        jnp.asarray(A), jnp.asarray(u), covariance=jnp.eye(d), samples=n, loops=2
+    )
+    found, error = population_loss(
+        np.stack([A, A]), np.stack([u, u]), n, 20_000, jax.random.key(0)
+    )
+    assert_mean_close(found, error, exact)
+    assert error < 0.01 * float(exact)
+
+
+def test_one_layer_is_one_loop():
+    settings = {
+        "dimension": 3,
+        "samples": 5,
+        "loops": [1],
+        "seeds": 2,
+        "batch": 8,
+        "steps": 4,
+        "every": 2,
+        "rate": 0.1,
+    }
+    looped = train_looped(settings, jax.random.key(0))
+    untied = train_untied(settings, jax.random.key(0))
+    assert_close(untied.losses, looped.losses, rtol=1e-12)
+    assert_close(untied.A[:, :, 0], looped.A[:, :, -1], rtol=1e-12)
+
+
+def test_distances():
+    A = np.array([[2.0, 1.0], [-1.0, 2.0]])
+    assert float(to_identity(A)) == pytest.approx(math.sqrt(2))
+    assert float(to_multiples(A)) == pytest.approx(math.sqrt(0.2))

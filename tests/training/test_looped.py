@@ -1,0 +1,95 @@
+"""Training looped transformers: the exact flow, and runs side by side."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from iclab.models import LoopedTransformer
+from iclab.tasks import LinearRegression
+from iclab.theory import looped_flow_limit, looped_optimum
+from iclab.training import fit, fit_loops, looped_gradient_flow
+from tests.assertions import assert_close
+from tests.refusals import refused
+
+
+def test_flow_of_multiples_ends_at_the_optimum():
+    flow = looped_gradient_flow(jnp.zeros((5, 5)), samples=20, loops=3)
+    step, _ = looped_optimum(5, 20, 3)
+    assert_close(flow.final, step * jnp.eye(5), atol=1e-9)
+    assert flow.trajectory.shape[1:] == (5, 5)
+
+
+def test_flow_follows_the_limit_of_many_samples():
+    flow = looped_gradient_flow(
+        jnp.zeros((2, 2)), samples=10**15, loops=3, max_time=5.0, throw=False
+    )
+    expected = looped_flow_limit(flow.times, 3)
+    assert_close(flow.trajectory[:, 0, 0], expected, rtol=1e-6)
+
+
+def test_flow_of_matrices_keeps_eigenvectors_and_ends_at_the_optimum():
+    start = jnp.array([[0.1, 0.05], [0.05, 1.2]])
+    flow = looped_gradient_flow(start, samples=20, loops=1)  # more loops compile longer
+    step, _ = looped_optimum(2, 20, 1)
+    assert_close(flow.final, step * jnp.eye(2), atol=1e-9)
+    A = flow.trajectory[1]
+    assert_close(A @ start, start @ A)
+
+
+def test_flow_refusals():
+    with refused(
+        "looped_gradient_flow: `loops` must be at most 3 unless `start` is a multiple "
+        "of I, got 4"
+    ):
+        looped_gradient_flow(jnp.diag(jnp.array([0.0, 1.0])), samples=20, loops=4)
+    with refused("looped_gradient_flow: `samples` must be an integer ≥ 1, got 0"):
+        looped_gradient_flow(jnp.eye(2), samples=0, loops=4)
+
+
+def _runs(**changes):
+    arguments = {
+        "loops": (1, 3),
+        "seeds": 2,
+        "examples": 8,
+        "batch": 16,
+        "steps": 20,
+        "optimiser": optax.adam(0.05),
+        "key": jax.random.key(3),
+        "start_scale": 0.1,
+        "every": 10,
+    }
+    return fit_loops(LinearRegression(jnp.eye(2)), **{**arguments, **changes})
+
+
+def test_runs_side_by_side_are_what_fit_does():
+    runs = _runs()
+    assert runs.A.shape == (2, 2, 3, 2, 2)
+    assert runs.losses.shape == (2, 2, 20)
+    assert not np.allclose(runs.A[1, 0], runs.A[1, 1])
+    assert np.all(runs.losses[..., -5:].mean(-1) < runs.losses[..., 0])
+    start_key, data_key = jax.random.split(jax.random.fold_in(jax.random.key(3), 0))
+    start = LoopedTransformer(0.1 * jax.random.normal(start_key, (2, 2)), loops=3)
+    alone = fit(
+        start,
+        LinearRegression(jnp.eye(2)),
+        examples=8,
+        batch=16,
+        steps=20,
+        optimiser=optax.adam(0.05),
+        key=data_key,
+    )
+    assert_close(runs.A[1, 0, -1], alone.final.A)
+    assert_close(runs.losses[1, 0], alone.losses)
+
+
+def test_runs_refusals():
+    with refused("fit_loops: `loops` must be an integer ≥ 1, got 0"):
+        _runs(loops=(1, 0))
+    with refused("fit_loops: `loops` must be at least one number, got []"):
+        _runs(loops=())
+    with refused("fit_loops: `every` must be a divisor of steps = 20, got 7"):
+        _runs(every=7)
+    rule = "finite (try a smaller learning rate)"
+    with refused(f"fit_loops: `loss` must be {rule}, got not so at step 2"):
+        _runs(optimiser=optax.sgd(1e30))

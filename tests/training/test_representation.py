@@ -1,0 +1,152 @@
+"""Training over representations: exact and sampled losses, and where they lead."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from iclab.evaluation import ridge_distance
+from iclab.models import Encoder, MultiHeadSoftmax
+from iclab.tasks import GaussianCoefficients, Representation
+from iclab.theory import learning_rates, representation_infimum, representation_loss
+from iclab.training import (
+    batch_loss,
+    descent_path,
+    exact_gap,
+    exact_loss,
+    train_exact,
+    train_sampled,
+    two_rates,
+)
+from tests.assertions import assert_close, assert_mean_close
+from tests.refusals import refused
+
+K, N, M, D, H, TAU = 6, 3, 2, 3, 4, 0.2
+TASK = Representation.random(
+    jax.random.key(0),
+    dictionary_size=K,
+    input_dim=D,
+    feature_dim=M,
+    context_length=N,
+    noise_variance=TAU,
+)
+START = MultiHeadSoftmax.random(
+    jax.random.key(1), heads=H, input_dim=D, dictionary_size=K
+)
+FAR = TASK.with_law(GaussianCoefficients(1.0, 2.0))
+MODEL = MultiHeadSoftmax(START.key_query, jax.random.normal(jax.random.key(2), (H, K)))
+
+# Drawn and measured in compiled form: every operation alone would be compiled too.
+LABELS, FAR_LABELS = jax.jit(
+    lambda key: [task.sample_labels_batch(key, 20_000) for task in (TASK, FAR)]
+)(jax.random.key(3))
+_distance = jax.jit(lambda model, labels: ridge_distance(model, TASK, labels))
+
+
+def test_exact_losses_are_those_of_the_theory():
+    weights = MODEL.weights(TASK.tokens, N)
+    loss = representation_loss(weights, TASK.features, TAU)
+    assert_close(exact_loss(TASK)(MODEL), loss)
+    infimum = representation_infimum(TASK.features, N, TAU)
+    assert_close(exact_gap(TASK)(MODEL), loss - infimum)
+
+
+def test_batches_estimate_the_exact_loss():
+    @jax.jit
+    def both(labels):
+        one = jax.vmap(lambda row: batch_loss(MODEL, TASK.tokens, row[None], N))
+        return one(labels), batch_loss(MODEL, TASK.tokens, labels, N)
+
+    losses, together = map(np.asarray, both(LABELS))
+    error = losses.std() / len(losses) ** 0.5
+    assert_mean_close(losses.mean(), error, exact_loss(TASK)(MODEL))
+    assert_close(together, losses.mean())
+
+
+def test_two_rates_move_two_parameters():
+    loss = exact_loss(TASK)
+    result = train_exact(MODEL, TASK, steps=1, optimiser=two_rates(0.1, 0.3))
+    gradient = jax.grad(loss)(MODEL)
+    assert_close(result.final.key_query, MODEL.key_query - 0.1 * gradient.key_query)
+    assert_close(result.final.value, MODEL.value - 0.3 * gradient.value)
+    assert_close(result.losses, [loss(MODEL)])
+
+
+def test_the_rates_of_the_theorem_are_safe():
+    rates = learning_rates(START.key_query, TASK.tokens, TASK.features, N, TAU)
+    gap = exact_gap(TASK)
+
+    @jax.jit
+    def run(start, key_query, value):
+        optimiser = two_rates(key_query, value)
+        return descent_path(gap, start, steps=200, optimiser=optimiser).losses
+
+    gaps = np.asarray(run(START, rates.key_query, rates.value))
+    bound = gaps[0] * np.asarray(rates.factor) ** np.arange(201)
+    assert np.all(gaps <= bound * (1 + 1e-12))
+    assert np.all(np.diff(gaps) < 0)
+
+
+def test_training_ends_at_ridge_regression():
+    # Many more heads than shown tokens: attention is then well conditioned.
+    start = MultiHeadSoftmax.random(
+        jax.random.key(1), heads=16, input_dim=D, dictionary_size=K, scale=2.0
+    )
+    optimiser = optax.adam(optax.cosine_decay_schedule(0.1, 1500))
+    result = train_exact(start, TASK, steps=1500, optimiser=optimiser)
+    for labels in (LABELS, FAR_LABELS):
+        square, relative = _distance(result.final, labels)
+        assert np.sqrt(np.mean(np.asarray(relative) ** 2)) < 1e-3
+        before, one = _distance(start, labels)
+        assert_close(one, np.ones(len(labels)))
+        assert np.mean(square) < 1e-6 * np.mean(before)
+
+
+@eqx.filter_jit
+def _encoder():
+    return Encoder.random(
+        jax.random.key(5), input_dim=D, layers=1, heads=2, width=8, hidden=8
+    )
+
+
+@pytest.mark.parametrize("make", [lambda: START, _encoder])
+def test_sampled_training_lowers_the_loss(make):
+    result = train_sampled(
+        make(),
+        TASK,
+        samples=40,
+        batch=16,
+        epochs=30,
+        optimiser=optax.adam(0.02),
+        key=jax.random.key(7),
+        record=lambda model: jax.tree.leaves(model)[0],
+        every=10,
+    )
+    assert result.losses.shape == (60,)
+    assert_close(result.recorded_at, [0, 20, 40, 60])
+    assert len(result.records) == 4
+    losses = np.asarray(result.losses)
+    assert losses[-10:].mean() < 0.8 * losses[:10].mean()
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_mistakes_are_named():
+    message = (
+        "exact_gap: `law` must be of mean 0 and variance 1 (Assumption 1),"
+        " got mean 1 and E λ² = 5"
+    )
+    with refused(message):
+        exact_gap(FAR)
+    with refused("two_rates: `value` must be ≥ 0 and finite, got -1.0"):
+        two_rates(0.1, -1.0)
+    wrong = MultiHeadSoftmax(jnp.ones((H, D + 1, D + 1)), jnp.ones((H, K)))
+    message = (
+        "MultiHeadSoftmax: `tokens` must be of the model's shape (6, 4),"
+        " a row per token, got shape (6, 3)"
+    )
+    with refused(message):
+        train_sampled(
+            wrong, TASK, epochs=1, optimiser=optax.sgd(0.1), key=jax.random.key(0)
+        )
