@@ -60,10 +60,11 @@ def step_seconds(size: str) -> float:
         updates, state = optimiser.update(gradient, state)
         return eqx.apply_updates(model, updates), state, loss
 
-    carry = [model, optimiser.init(eqx.filter(model, eqx.is_array))]
+    state = optimiser.init(eqx.filter(model, eqx.is_array))
 
     def run():
-        *carry[:], loss = step(*carry, jnp.asarray(0))
+        nonlocal model, state
+        model, state, loss = step(model, state, jnp.asarray(0))
         return loss
 
     return seconds(run, 5)

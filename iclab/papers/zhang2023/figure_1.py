@@ -1,0 +1,283 @@
+"""Figure 1: GPT-2 on fixed and random covariances, beside least squares and LSA."""
+
+import functools
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+
+from iclab.algorithms import LeastSquares
+from iclab.core import AbstractPredictor
+from iclab.evaluation import error_curve
+from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.models import GPT2
+from iclab.papers._drawing import BLACK, GREY, legend_below, log_scale, panel, sheet
+from iclab.papers.zhang2023._gpt2_training import Settings, build
+from iclab.tasks import AbstractTask, Exponential, Fixed, LinearRegression
+from iclab.theory import lsa_limit_risk
+from iclab.training import train
+
+# Test distributions: fixed covariance, and random ones multiplied by c.
+PANELS = {"fixed": None, "random, c = 1": 1.0, "random, c = 4": 4.0,
+          "random, c = 9": 9.0}  # fmt: skip
+
+# Light to dark with the length of the training prompts.
+_COLOURS = {"fixed": ("#9ECAE9", "#4A98C9", "#0B559F"),
+            "random": ("#FDBE85", "#F08030", "#A63603")}  # fmt: skip
+
+# What the shipped models were trained with, besides covariance, context and positions.
+_DESK = {
+    "size": "tiny",
+    "dimension": 5,
+    "steps": 60_000,
+    "learning_rate": 1e-3,
+    "schedule": "cosine",
+    "warmup": 1000,
+    "clip": 1.0,
+    "curriculum_every": 1000,
+    "longest": 40,
+}
+
+
+def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+    """A job a model, and one for least squares; all see the same prompts.
+
+    Weights of the small models come with the package; `paper` trains its own.
+    """
+    paper = scale == "paper"
+    contexts = (40, 70, 100) if paper else (10, 18, 26)
+    common = {"longest": 140} if paper else _DESK
+    few = {"smoke": 16, "desk": 64, "paper": 64}[scale]
+    stride = 2 if paper else {"smoke": 3}.get(scale, 1)
+    base = {"groups": few, "prompts": few, "stride": stride}
+    found = {}
+    for covariance in ("fixed", "random"):
+        for context in contexts:
+            training = {"covariance": covariance, "context": context, **common}
+            name = f"{covariance} {context}"
+            found[name] = {"training": training, "shipped": not paper, **base}
+        training = {"covariance": covariance, "context": contexts[1], **common}
+        training |= {"positional": False}
+        name = f"{covariance} {contexts[1]} no positions"
+        found[name] = {"training": training, "shipped": not paper, **base}
+    return found | {"least squares": {"training": common, **base}}
+
+
+def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    """Errors by context length in the four panels, as a share of the zero predictor's.
+
+    Every job draws the same prompts.
+    """
+    run = Settings(**settings["training"])
+    d, longest = run.dimension, run.longest
+    predictor: AbstractPredictor = LeastSquares()
+    if "shipped" in settings:
+        predictor = shipped(run) if settings["shipped"] else trained(run)
+    stride = settings["stride"]
+    lengths = sorted({*range(1, longest + 1, stride), run.context, run.context + 1})
+    table: dict[str, Any] = {
+        "lengths": lengths,
+        "context": run.context,
+        "dimension": d,
+        "prompts": settings["groups"] * settings["prompts"],
+    }
+    for number, (name, c) in enumerate(PANELS.items()):
+        curve = error_curve(
+            {"": predictor},
+            functools.partial(_task, c=c, dimension=d),
+            lengths,
+            groups=settings["groups"],
+            prompts=settings["prompts"],
+            normalisation=d * (c or 1.0),
+            key=jax.random.key(number),
+        )[""]
+        table[f"{name}: mean"] = curve.mean
+        table[f"{name}: lower"] = curve.lower
+        table[f"{name}: upper"] = curve.upper
+        table[f"{name}: LSA limit"] = _lsa_limit(c, d)
+    return table
+
+
+def shipped(run: Settings) -> GPT2:
+    """The model of a run whose weights come with the package."""
+    folder = resources.files("iclab.papers.zhang2023") / "weights"
+    with resources.as_file(folder / f"{weights_name(run)}.safetensors") as path:
+        return GPT2.load(path)
+
+
+def weights_name(run: Settings) -> str:
+    """File of a model among the shipped weights."""
+    return f"gpt2-{run.covariance}-{run.context}" + "-blind" * (not run.positional)
+
+
+def trained(run: Settings) -> GPT2:
+    """The model of a run, trained here and now."""
+    return train(*build(run)).model
+
+
+def draw(tables: Tables) -> Picture:
+    """Four panels, a curve a model, intervals shaded, the legend below."""
+    first = tables["least squares"]
+    d = int(first["dimension"])
+    picture = sheet(
+        8.0,
+        "GPT-2 trained on prompts with fixed or random covariance",
+        f"d = {d}; error on the query divided by that of predicting 0, mean over "
+        f"{int(first['prompts']):,} prompts; shaded: 90 % bootstrap intervals.\n"
+        "Dotted verticals: N, the longest context in training. Dashed curves: no "
+        "positional encoding.",
+    )
+    axes = list(picture.subplots(2, 2, sharex=True).flat)
+    for letter, axis, name in zip("abcd", axes, PANELS, strict=True):
+        panel(axis, f"({letter}) test: {name}", "examples in context, M", "error")
+        _curve(axis, first, name, "least squares", BLACK, "-")
+        axis.axhline(1.0, color=GREY, linestyle="--", label="zero predictor")
+        limit = float(first[f"{name}: LSA limit"])
+        label = "linear attention trained on random, M, N → ∞"
+        axis.axhline(limit, color=BLACK, linestyle="--", label=label)
+        for job, colour, style in _styles(tables):
+            covariance, context, *rest = job.split()
+            label = f"{covariance}, N = {context}" + ", no positions" * bool(rest)
+            _curve(axis, tables[job], name, label, colour, style)
+            axis.axvline(int(context), color=GREY, linestyle=":", linewidth=0.7)
+        log_scale(axis, (1,))
+        axis.set_ylim(bottom=3e-4)
+    legend_below(picture, axes, 4)
+    return picture
+
+
+def expect(tables: Tables) -> list[Evidence]:
+    """What Section 4.3 says that a reader sees."""
+    names = [job for job in tables if job != "least squares"]
+    spiky = [job for job in names if "no" not in job.split()]
+    blind = [job for job in names if job not in spiky]
+    fixed = [job for job in spiky if job.startswith("fixed")]
+    random = [job for job in spiky if job.startswith("random")]
+    at_end = lambda job, panel: _at(tables[job], panel, 0)  # noqa: E731
+    limit = float(tables["least squares"]["random, c = 1: LSA limit"])
+    spikes = {job: _spike(tables[job], job.split()[0]) for job in names}
+    return [
+        Evidence(
+            "Trained and tested on the fixed covariance, models come close to least "
+            "squares, which is exact there: largest error at M = N",
+            max(at_end(job, "fixed") for job in fixed),
+            "<=",
+            0.1,
+        ),
+        Evidence(
+            "Trained on fixed and tested on random covariance with c = 1, they still "
+            "beat the limit of linear attention: largest error at M = N",
+            max(at_end(job, "random, c = 1") for job in fixed),
+            "<=",
+            limit,
+        ),
+        *(
+            Evidence(
+                f"At c = {c} training on random covariances is better: smallest ratio "
+                "of errors at M = N, fixed over random, for equal N",
+                min(
+                    at_end(one, f"random, c = {c}") / at_end(other, f"random, c = {c}")
+                    for one, other in zip(fixed, random, strict=True)
+                ),
+                ">=",
+                1.0,
+            )
+            for c in (4, 9)
+        ),
+        Evidence(
+            "At c = 9 no model reaches least squares: smallest error at M = N",
+            min(at_end(job, "random, c = 9") for job in spiky),
+            ">=",
+            0.01,
+        ),
+        Evidence(
+            "Models trained on random covariances stay below the limit of linear "
+            "attention: largest error at M = N, c = 1",
+            max(at_end(job, "random, c = 1") for job in random),
+            "<=",
+            limit,
+        ),
+        Evidence(
+            "The error jumps past M = N: smallest ratio of the largest error beyond N "
+            "to that at N",
+            min(spikes[job] for job in spiky),
+            ">=",
+            1.5,
+        ),
+        Evidence(
+            "Without positional encoding it does not: largest ratio",
+            max(spikes[job] for job in blind),
+            "<=",
+            1.5,
+        ),
+    ]
+
+
+def _styles(tables: Tables) -> list[tuple[str, str, str]]:
+    """Jobs that are models, with colour and line style."""
+    found = []
+    for covariance, colours in _COLOURS.items():
+        own = [job for job in tables if job.startswith(f"{covariance} ")]
+        plain = [job for job in own if len(job.split()) == 2]
+        found += [(job, c, "-") for job, c in zip(plain, colours, strict=True)]
+        found += [(job, colours[1], "--") for job in own if job not in plain]
+    return found
+
+
+def _curve(
+    axis: Axes,
+    table: Mapping[str, Any],
+    name: str,
+    label: str,
+    colour: str,
+    style: str,
+) -> None:
+    x = table["lengths"]
+    lower, upper = table[f"{name}: lower"], table[f"{name}: upper"]
+    axis.fill_between(x, lower, upper, color=colour, alpha=0.2, linewidth=0)
+    axis.plot(x, table[f"{name}: mean"], color=colour, linestyle=style, label=label)
+
+
+def _at(table: Mapping[str, Any], name: str, beyond: int) -> float:
+    """Error `beyond` examples past the training length."""
+    place = list(table["lengths"]).index(int(table["context"]) + beyond)
+    return float(table[f"{name}: mean"][place])
+
+
+def _spike(table: Mapping[str, Any], covariance: str) -> float:
+    """Largest error past N over the error at N, in the distribution of the training."""
+    name = "fixed" if covariance == "fixed" else "random, c = 1"
+    beyond = np.asarray(table["lengths"]) > int(table["context"])
+    worst = float(np.max(np.asarray(table[f"{name}: mean"])[beyond]))
+    return worst / _at(table, name, 0)
+
+
+def _task(key: Any, *, c: float | None, dimension: int) -> AbstractTask:
+    """The identity, or one random diagonal covariance multiplied by c."""
+    if c is None:
+        return LinearRegression(jnp.eye(dimension))
+    return LinearRegression(c * jnp.diag(jax.random.exponential(key, (dimension,))))
+
+
+def _lsa_limit(c: float | None, dimension: int) -> float:
+    """Share of the zero predictor's error that trained linear attention keeps."""
+    moments = lambda law: jnp.tile(jnp.array(law.moments())[:, None], dimension)  # noqa: E731
+    training = moments(Exponential())
+    test = moments(Fixed(1.0)) if c is None else training
+    scale = c or 1.0
+    return float(lsa_limit_risk(training, test, scale)) / (scale * dimension)
+
+
+FIGURE = Figure(
+    "zhang2023/figure-1",
+    "Trained GPT-2 models by context length, under fixed and random covariances",
+    jobs,
+    compute,
+    draw,
+    expect,
+)
