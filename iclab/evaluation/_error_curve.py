@@ -12,7 +12,7 @@ from iclab.core import AbstractPredictor, Prompt, positive_integer, require
 from iclab.tasks import AbstractTask
 
 # Prompts in memory at a time.
-_PROMPTS = 256
+_PROMPTS = 64
 
 
 class ErrorCurve(eqx.Module):

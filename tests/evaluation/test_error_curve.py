@@ -51,7 +51,7 @@ def test_prompts_are_common_and_prefixes(getkey):
 
 
 def test_more_prompts_than_a_chunk(getkey):
-    prompts = TASK.sample_batch(getkey(), 300, 2)
+    prompts = TASK.sample_batch(getkey(), 100, 2)
     found = squared_errors(Zero(), prompts, jnp.array([1]))
     assert_close(found[:, 0], prompts.target**2)
 

@@ -1,13 +1,14 @@
 """Figure 1: GPT-2 on fixed and random covariances, beside least squares and LSA."""
 
-import functools
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
@@ -52,9 +53,11 @@ def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
     paper = scale == "paper"
     contexts = (40, 70, 100) if paper else (10, 18, 26)
     common = {"longest": 140} if paper else _DESK
-    few = {"smoke": 16, "desk": 64, "paper": 64}[scale]
-    stride = 2 if paper else {"smoke": 3}.get(scale, 1)
-    base = {"groups": few, "prompts": few, "stride": stride}
+    few = 16 if scale == "smoke" else 64
+    # The same lengths in every job, so that they share compiled programs.
+    lengths = {*range(1, common["longest"] + 1, 1 if scale == "desk" else 3)}
+    lengths |= {context + past for context in contexts for past in (0, 1)}
+    base = {"groups": few, "prompts": few, "lengths": sorted(lengths)}
     found = {}
     for covariance in ("fixed", "random"):
         for context in contexts:
@@ -74,12 +77,10 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     Every job draws the same prompts.
     """
     run = Settings(**settings["training"])
-    d, longest = run.dimension, run.longest
+    d, lengths = run.dimension, settings["lengths"]
     predictor: AbstractPredictor = LeastSquares()
     if "shipped" in settings:
         predictor = shipped(run) if settings["shipped"] else trained(run)
-    stride = settings["stride"]
-    lengths = sorted({*range(1, longest + 1, stride), run.context, run.context + 1})
     table: dict[str, Any] = {
         "lengths": lengths,
         "context": run.context,
@@ -89,7 +90,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     for number, (name, c) in enumerate(PANELS.items()):
         curve = error_curve(
             {"": predictor},
-            functools.partial(_task, c=c, dimension=d),
+            _Covariances(jnp.asarray(c or 0.0), d),
             lengths,
             groups=settings["groups"],
             prompts=settings["prompts"],
@@ -257,11 +258,18 @@ def _spike(table: Mapping[str, Any], covariance: str) -> float:
     return worst / _at(table, name, 0)
 
 
-def _task(key: Any, *, c: float | None, dimension: int) -> AbstractTask:
-    """The identity, or one random diagonal covariance multiplied by c."""
-    if c is None:
-        return LinearRegression(jnp.eye(dimension))
-    return LinearRegression(c * jnp.diag(jax.random.exponential(key, (dimension,))))
+class _Covariances(eqx.Module):
+    """The identity for c = 0, else a random diagonal covariance multiplied by c.
+
+    c is an array, so that the four panels share a compiled program.
+    """
+
+    c: Float[Array, ""]
+    dimension: int
+
+    def __call__(self, key: PRNGKeyArray) -> AbstractTask:
+        drawn = self.c * jax.random.exponential(key, (self.dimension,))
+        return LinearRegression(jnp.diag(jnp.where(self.c > 0, drawn, 1.0)))
 
 
 def _lsa_limit(c: float | None, dimension: int) -> float:
