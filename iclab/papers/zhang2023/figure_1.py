@@ -17,7 +17,15 @@ from iclab.core import AbstractPredictor
 from iclab.evaluation import error_curve
 from iclab.evidence import Evidence, Figure, Scale, Tables
 from iclab.models import GPT2
-from iclab.papers._drawing import BLACK, GREY, legend_below, log_scale, panel, sheet
+from iclab.papers._drawing import (
+    BLACK,
+    GREY,
+    legend_below,
+    log_scale,
+    panel,
+    parts,
+    sheet,
+)
 from iclab.papers.zhang2023._gpt2_training import Settings, build
 from iclab.tasks import AbstractTask, Exponential, Fixed, LinearRegression
 from iclab.theory import lsa_limit_risk
@@ -130,16 +138,18 @@ def draw(tables: Tables) -> Picture:
         "GPT-2 trained on prompts with fixed or random covariance",
         f"d = {d}; error on the query divided by that of predicting 0, mean over "
         f"{int(first['prompts']):,} prompts; shaded: 90 % bootstrap intervals.\n"
-        "Dotted verticals: N, the longest context in training. Dashed curves: no "
-        "positional encoding.",
+        "Dotted verticals: N, the longest context in training. Linear attention was "
+        "trained on random covariances.",
     )
-    axes = list(picture.subplots(2, 2, sharex=True).flat)
+    (page,) = parts(picture, 1, 1)
+    axes = list(page.subplots(2, 2, sharex=True).flat)
     for letter, axis, name in zip("abcd", axes, PANELS, strict=True):
-        panel(axis, f"({letter}) test: {name}", "examples in context, M", "error")
+        x = "examples in context, M" if letter in "cd" else ""
+        panel(axis, f"({letter}) test: {name}", x, "error")
         _curve(axis, first, name, "least squares", BLACK, "-")
         axis.axhline(1.0, color=GREY, linestyle="--", label="zero predictor")
         limit = float(first[f"{name}: LSA limit"])
-        label = "linear attention trained on random, M, N → ∞"
+        label = "linear attention, M, N → ∞"
         axis.axhline(limit, color=BLACK, linestyle="--", label=label)
         for job, colour, style in _styles(tables):
             covariance, context, *rest = job.split()
@@ -148,7 +158,7 @@ def draw(tables: Tables) -> Picture:
             axis.axvline(int(context), color=GREY, linestyle=":", linewidth=0.7)
         log_scale(axis, (1,))
         axis.set_ylim(bottom=3e-4)
-    legend_below(picture, axes, 4)
+    legend_below(page, axes, 4)
     return picture
 
 
