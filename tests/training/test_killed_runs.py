@@ -33,10 +33,14 @@ def _start(flags: str = "", **settings: Any) -> subprocess.Popen:
     )
 
 
-def _finish(process: subprocess.Popen) -> dict:
-    output, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors
-    return json.loads(output.splitlines()[-1])
+def _finish(process: subprocess.Popen, code: int = 0) -> str:
+    """Wait for a process that ends with `code`, and take its last line."""
+    try:
+        output, errors = process.communicate(timeout=300)
+    finally:
+        process.kill()
+    assert process.returncode == code, errors
+    return output.splitlines()[-1] if code == 0 else ""
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +68,7 @@ def test_killed_runs_end_with_the_same_bytes(whole, tmp_path):
             how: dict[str, Any] = {"kill_in_write": 1}
         else:
             how = {"kill_at": rng.choice(steps)}
-        process = _start(out=str(tmp_path), resume=True, **how)
-        _, errors = process.communicate(timeout=300)
-        assert process.returncode == -9, errors
+        _finish(_start(out=str(tmp_path), resume=True, **how), -9)
     _finish(_start(out=str(tmp_path), resume=True))
     assert _last(tmp_path) == whole[1]
     lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
@@ -76,7 +78,7 @@ def test_killed_runs_end_with_the_same_bytes(whole, tmp_path):
 
 def test_two_devices_give_the_same_losses(whole, tmp_path):
     flag = "--xla_force_host_platform_device_count=2"
-    found = _finish(_start(flag, out=str(tmp_path)))
+    found = json.loads(_finish(_start(flag, out=str(tmp_path))))
     assert found["devices"] == 2
     # Sums over the batch in another order, in float32, twelve steps of Adam.
     assert_close(found["losses"], whole[0], rtol=1e-4)
@@ -88,7 +90,7 @@ def test_two_processes_give_the_same_losses(whole, tmp_path):
         port = probe.getsockname()[1]
     join = {"coordinator": f"127.0.0.1:{port}", "processes": 2}
     runs = [_start(out=str(tmp_path / "run"), process_id=i, **join) for i in (0, 1)]
-    for found in map(_finish, runs):
+    for found in [json.loads(_finish(run)) for run in runs]:
         assert found["devices"] == 2
         assert_close(found["losses"], whole[0], rtol=1e-4)  # as above
     # Process 0 alone writes, and one process continues what two began.
