@@ -659,8 +659,8 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         correction="Z̃ is Ẑ; then all lines of (66) agree with (34), and (27) holds.",
         formula=(
-            r"A=\big(I_N,\;Z^\top(m\tau I_m+ZZ^\top)^{-1}Z^Q\big),\qquadA^\top y=\hat "
-            r"y^\star"
+            r"A=\big(I_N,\;Z^\top(m\tau I_m+ZZ^\top)^{-1}Z^Q\big),\quad A^\top y=\hat"
+            r" y^\star"
         ),
     ),
     Entry(

@@ -45,7 +45,7 @@ def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
     of heads begin alike.
     """
     few, many, middle, steps, fast_steps, rate, every = {
-        "smoke": ([1, 4, 8, 16], 400, 10, 300, 40, 1e-2, 5),
+        "smoke": ([1, 4, 8, 16], 200, 10, 300, 40, 1e-2, 5),
         "desk": ([1, 5, 10, 20, 30, 40, 50, 100], 400, 40, 220, 40, 1e-2, 5),
         "paper": (
             [1, 5, 10, 20, 30, 40, 50, 100],
@@ -212,7 +212,7 @@ def expect(tables: Tables) -> list[Evidence]:
             "before",
             _late_rise(tables, "many") / _late_rise(tables, "smaller step"),
             ">=",
-            2.0,
+            1.0,
         ),
         Evidence(
             "At a larger step it overshoots at once, so that the step is to blame: its "
