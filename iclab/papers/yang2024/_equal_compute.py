@@ -46,7 +46,7 @@ def equal_compute_jobs(
     """
     heads, steps, runs = {
         "smoke": ([4, 1], 120, 1),
-        "desk": ([16, 8, 4, 2, 1], 160, 2),
+        "desk": ([16, 8, 4, 1], 160, 2),
         "paper": ([64, 32, 16, 8, 4, 2, 1], 35 * EPOCH, 3),
     }[scale]
     sizes = encoder_settings(scale)
