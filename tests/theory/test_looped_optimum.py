@@ -1,4 +1,4 @@
-"""The looped optimum: the ledger's numbers, stationarity, limits, the flow."""
+"""The looped optimum: reference values, stationarity, limits, the flow."""
 
 import jax
 import jax.numpy as jnp

@@ -14,9 +14,12 @@ from jaxtyping import Array, Float, Int
 from iclab.evidence import Scale
 from iclab.models import Encoder
 from iclab.papers.yang2024._experiments import (
+    EPOCH,
+    blocks,
     dictionary_of,
     distances,
     encoder_settings,
+    quick_key,
     start_encoder,
 )
 from iclab.tasks import Representation
@@ -34,53 +37,54 @@ _TRAINING, _ORDER = 10, 11
 def equal_compute_jobs(
     scale: Scale, clock: str = "operations"
 ) -> dict[str, dict[str, Any]]:
-    """A job for every run; in one run all numbers of heads share data and start.
+    """A job for every number of heads, the dearest first.
 
+    Runs have seeds of their own, so that all numbers of heads share data and starts.
     The budget is that of `steps` steps with one head, counted in operations; with
     `clock="seconds"` it is 100 s of wall clock for every number of heads, as in the
     paper, and the tables depend on the machine.
     """
     heads, steps, runs = {
-        "smoke": ([1, 4], 120, 1),
-        "desk": ([1, 2, 4, 8, 16], 240, 2),
-        "paper": ([1, 2, 4, 8, 16, 32, 64], 35 * 39, 3),
+        "smoke": ([4, 1], 120, 1),
+        "desk": ([16, 8, 4, 1], 160, 2),
+        "paper": ([64, 32, 16, 8, 4, 2, 1], 35 * EPOCH, 3),
     }[scale]
     sizes = encoder_settings(scale)
     budget = {
         "clock": clock,
-        "operations": steps * operations_a_step(sizes, heads[0]),
+        "operations": steps * operations_a_step(sizes, 1),
         "seconds": 100.0,
     }
-    common = sizes | budget | {"heads": heads, "block": 10}
-    return {f"run {index}": common for index in range(1, runs + 1)}
+    common = sizes | budget | {"runs": list(range(1, runs + 1)), "block": 10}
+    return {f"H = {one}": common | {"heads": one} for one in heads}
 
 
 def equal_compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
-    """Steps paid by the budget, losses along them, and inference losses at the end.
+    """Steps paid by the budget, losses along them, inference losses at the end.
 
-    Rows of `losses` are means over blocks of steps, NaN after the last whole block.
+    A row for every run; losses are means over blocks of steps.
     """
     s = settings
     task = dictionary_of(s)
-    measure = eqx.filter_jit(distances(task, s["tests"], key))
-    steps = [steps_affordable(s, heads, key) for heads in s["heads"]]
+    # Tests come from the dictionary's seed: the same for all numbers of heads.
+    measure = eqx.filter_jit(
+        distances(task, s["tests"], jax.random.key(s["dictionary"]))
+    )
+    keys = [jax.random.key(run) for run in s["runs"]]
+    steps = steps_affordable(s, s["heads"], keys[0])
     curves, ends = [], []
-    for heads, count in zip(s["heads"], steps, strict=True):
-        model, losses = train_encoder(s, task, heads, count, key)
-        curve = np.full(max(steps) // s["block"], np.nan)
-        means = _blocks(np.asarray(losses), s["block"])
-        curve[: len(means)] = means
-        curves.append(curve)
-        # Single batches are noisy: the last loss is a mean over the last 30 steps.
-        last = np.mean(np.asarray(losses)[-30:])
-        ends.append([last, *(float(one) for one in measure(model))])
-    final, inside, outside = np.array(ends).T
+    for run_key in keys:
+        model, losses = train_encoder(s, task, s["heads"], steps, run_key)
+        curves.append(np.asarray(losses))
+        ends.append([float(one) for one in measure(model)])
+    losses, (inside, outside) = np.stack(curves), np.array(ends).T
     return {
         "heads": s["heads"],
         "steps": steps,
-        "operations_a_step": [operations_a_step(s, heads) for heads in s["heads"]],
-        "losses": curves,
-        "final": final,
+        "operations_a_step": operations_a_step(s, s["heads"]),
+        "losses": blocks(losses, s["block"]),
+        # Single batches are noisy.
+        "final": losses[:, -30:].mean(1),
         "in_domain": inside,
         "out_of_domain": outside,
         "block": s["block"],
@@ -90,6 +94,11 @@ def equal_compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
         ),
         "caption": caption(s),
     }
+
+
+def by_heads(tables: Mapping[str, Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The tables in the order of their numbers of heads."""
+    return sorted(tables.values(), key=lambda table: int(table["heads"]))
 
 
 def caption(settings: Mapping[str, Any]) -> str:
@@ -102,16 +111,15 @@ def caption(settings: Mapping[str, Any]) -> str:
     )
     reduced = s["width"] != 256
     paper = (
-        " The paper: K = 200, d = 100, m = 20, N = 30,\nwidths 256 and 512, H up to 64, "
-        "batches of 256, rate 0.0001, 100 s of wall clock."
+        " The paper: K = 200, d = 100, m = 20, N = 30,\nwidths 256 and 512, H up to "
+        "64, batches of 256, rate 0.0001, 100 s of wall clock."
     )
     return (
         ("Reduced sizes: " if reduced else "")
         + f"four layers, K = {s['dictionary_size']}, d = {s['input_dim']}, "
-        f"m = {s['feature_dim']}, N = {s['context_length']}, raw Gaussian tokens, widths "
-        f"{s['width']} and {s['hidden']}, batches of {s['batch']},\nAdam at "
-        f"{s['rate']:g}, {budget} for every H."
-        + (paper if reduced else "")
+        f"m = {s['feature_dim']}, N = {s['context_length']}, raw Gaussian tokens, "
+        f"widths {s['width']} and {s['hidden']}, batches of {s['batch']},\nAdam at "
+        f"{s['rate']:g}, {budget} for every H." + (paper if reduced else "")
     )
 
 
@@ -165,7 +173,7 @@ def _data(
     settings: Mapping[str, Any], task: Representation, key: Any, steps: int
 ) -> tuple[Float[Array, "samples K"], Int[Array, "steps batch"]]:
     samples, batch = settings["samples"], settings["batch"]
-    training = jax.random.fold_in(key, _TRAINING)
+    training = jax.random.fold_in(quick_key(key), _TRAINING)
     rows = jax.jit(lambda one: task.sample_labels_batch(one, samples))(training)
     # A block of rows for every step, so that a longer run begins like a shorter one.
     rng = np.random.default_rng(
@@ -173,12 +181,6 @@ def _data(
     )
     order = rng.integers(samples, size=(steps, batch))
     return rows.astype(jnp.float32), jnp.asarray(order)
-
-
-def _blocks(losses: np.ndarray, every: int) -> np.ndarray:
-    """Means over every `every` steps; what does not fill the last block is left out."""
-    whole = len(losses) // every * every
-    return losses[:whole].reshape(-1, every).mean(1)
 
 
 @eqx.filter_jit

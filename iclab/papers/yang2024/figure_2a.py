@@ -1,0 +1,190 @@
+"""Figure 2 (a): one layer comes to ridge regression, on unseen tasks of both kinds."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+
+from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.papers._drawing import (
+    BLACK,
+    BLUE,
+    GREY,
+    VERMILION,
+    legend_below,
+    panel,
+    parts,
+    sheet,
+)
+from iclab.papers.yang2024._experiments import (
+    EPOCH,
+    dictionary_of,
+    distances,
+    epochs_above,
+    one_layer_settings,
+    train_one_layer,
+)
+from iclab.theory import representation_infimum
+from iclab.training import exact_gap
+
+_KINDS = {"unit": "tokens of norm 1 (theory)", "raw": "raw Gaussian tokens (paper)"}
+
+
+def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+    """A job for tokens of norm 1, as the theory has them, and one for raw ones."""
+    heads, steps, rate, every = {
+        "smoke": (16, 400, 1e-2, 20),
+        "desk": (64, 400, 1e-2, 10),
+        "paper": (64, 200 * EPOCH, 1e-4, EPOCH),
+    }[scale]
+    training = {"heads": heads, "steps": steps, "rate": rate, "every": every}
+    common = one_layer_settings(scale) | training
+    return {kind: common | {"unit_norm": kind == "unit"} for kind in _KINDS}
+
+
+def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    """Population loss and both inference losses along training."""
+    s = settings
+    task = dictionary_of(s)
+    gap, measure = exact_gap(task), distances(task, s["tests"], key)
+
+    def record(model):
+        attention = model.attention(task.tokens, task.context_length)
+        return gap(model), *measure(model), jnp.mean(jnp.max(attention, axis=1))
+
+    result = train_one_layer(s, task, s["heads"], key, record)
+    gaps, inside, outside, largest = (np.asarray(x) for x in result.records)
+    return {
+        "steps": result.recorded_at,
+        "gaps": gaps,
+        "in_domain": inside,
+        "out_of_domain": outside,
+        "largest_attention": largest,
+        "infimum": representation_infimum(
+            task.features, task.context_length, task.noise_variance
+        ),
+        "sizes": [s[name] for name in _SIZES],
+        "rate": s["rate"],
+        "tests": s["tests"],
+    }
+
+
+def draw(tables: Tables) -> Picture:
+    """A panel for each kind of tokens: three curves that fall together."""
+    first = next(iter(tables.values()))
+    K, d, m, N, H = first["sizes"]
+    picture = sheet(
+        5.2,
+        "One layer falls towards ridge regression in and out of domain together",
+        f"K = {K}, d = {d}, m = {m}, N = {N}, H = {H}, $\\tau$ = 0.01. Adam on the "
+        f"exact population loss, float32, constant rate {float(first['rate']):g}; "
+        f"{EPOCH} steps count as an epoch\n(the paper: rate 0.0001, 200 epochs of "
+        f"10,000 sampled tasks). Inference loss: mean of "
+        f"$\\|\\hat y-\\hat y^\\star\\|^2/K$ "
+        f"over {int(first['tests'])} unseen tasks of each kind,\n"
+        r"$\lambda\sim N(0,I)$ in domain and $\lambda\sim N(1,4I)$ out of it. In "
+        "domain its expectation is $2(L-L^\\star)$ exactly.",
+    )
+    (page,) = parts(picture, 1, 1)
+    axes = page.subplots(1, 2, sharey=True)
+    for axis, letter, (kind, words) in zip(axes, "ab", _KINDS.items(), strict=True):
+        panel(axis, f"({letter}) {words}", "step", "" if letter == "b" else "loss")
+        _curves(axis, tables[kind])
+    legend_below(page, list(axes), 5)
+    return picture
+
+
+def expect(tables: Tables) -> list[Evidence]:
+    """The three curves fall together; only tokens of norm 1 come down to ridge."""
+    unit, raw = tables["unit"], tables["raw"]
+    both = (unit, raw)
+    inside = [t["in_domain"] / (2 * t["gaps"]) for t in both]
+    ratio = np.concatenate([t["out_of_domain"] / t["in_domain"] for t in both])
+    together = [
+        np.corrcoef(np.log(t["in_domain"]), np.log(t["out_of_domain"]))[0, 1]
+        for t in both
+    ]
+    return [
+        Evidence(
+            "In-domain inference loss is 2(L − L*), up to sampling: largest relative "
+            "difference",
+            float(np.max(np.abs(np.concatenate(inside) - 1))),
+            "<=",
+            0.25,
+        ),
+        Evidence(
+            "Both inference losses fall together: smallest correlation of logarithms",
+            float(min(together)),
+            ">=",
+            0.99,
+        ),
+        Evidence(
+            "Out of domain the loss is higher: smallest ratio of inference losses, "
+            "whose expectation is at least 4",
+            float(ratio.min()),
+            ">=",
+            3.0,
+        ),
+        Evidence(
+            "With tokens of norm 1 the output comes to ridge regression: last over "
+            "first inference loss, larger of in and out of domain",
+            float(
+                max(
+                    unit[name][-1] / unit[name][0]
+                    for name in ("in_domain", "out_of_domain")
+                )
+            ),
+            "<=",
+            1e-3,
+        ),
+        Evidence(
+            "With raw tokens attention is one-hot at the start: mean largest weight",
+            float(raw["largest_attention"][0]),
+            ">=",
+            0.8,
+        ),
+        Evidence(
+            "There the loss falls as well: last over first L − L*",
+            float(raw["gaps"][-1] / raw["gaps"][0]),
+            "<=",
+            0.1,
+        ),
+        Evidence(
+            "But it stays higher than with tokens of norm 1: ratio of the last L − L*",
+            float(raw["gaps"][-1] / unit["gaps"][-1]),
+            ">=",
+            2.0,
+        ),
+    ]
+
+
+_SIZES = ("dictionary_size", "input_dim", "feature_dim", "context_length", "heads")
+
+
+def _curves(axis: Axes, table: Mapping[str, Any]) -> None:
+    x, infimum = table["steps"], float(table["infimum"])
+    style: dict[str, Any] = {"markevery": 5, "markersize": 4}
+    label = r"training loss $L$"
+    axis.plot(x, table["gaps"] + infimum, "-", color=BLACK, label=label)
+    axis.axhline(infimum, color=GREY, linestyle=":", label=r"its infimum $L^\star$")
+    label = r"$L-L^\star$"
+    axis.plot(x, table["gaps"], ":", color=BLACK, linewidth=1.2, label=label)
+    label = "inference loss, in domain"
+    axis.plot(x, table["in_domain"], "o-", color=BLUE, label=label, **style)
+    label = "inference loss, out of domain"
+    axis.plot(x, table["out_of_domain"], "s--", color=VERMILION, label=label, **style)
+    axis.set_yscale("log")
+    epochs_above(axis, EPOCH)
+
+
+FIGURE = Figure(
+    "yang2024/figure-2a",
+    "Training and inference losses of one layer of multi-head softmax attention",
+    jobs,
+    compute,
+    draw,
+    expect,
+)

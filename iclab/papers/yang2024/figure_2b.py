@@ -1,0 +1,177 @@
+"""Figure 2 (b): a four-layer transformer comes to the same ridge regression."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+import optax
+from matplotlib.figure import Figure as Picture
+
+from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.papers._drawing import (
+    BLACK,
+    BLUE,
+    GREY,
+    VERMILION,
+    legend_below,
+    panel,
+    parts,
+    sheet,
+)
+from iclab.papers.yang2024._experiments import (
+    blocks,
+    dictionary_of,
+    distances,
+    encoder_settings,
+    epochs_above,
+    quick_key,
+    start_encoder,
+)
+from iclab.theory import representation_infimum
+from iclab.training import train_sampled
+
+
+def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+    """Runs of their own starts and samples, on one dictionary."""
+    heads, epochs, runs = {
+        "smoke": (4, 15, 1),
+        "desk": (4, 10, 2),
+        "paper": (8, 200, 2),
+    }[scale]
+    common = encoder_settings(scale) | {"heads": heads, "epochs": epochs}
+    return {f"run {index}": common for index in range(1, runs + 1)}
+
+
+def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    """Training loss by epoch, and inference losses after every epoch."""
+    s = settings
+    task = dictionary_of(s)
+    result = train_sampled(
+        start_encoder(s, s["heads"], key),
+        task,
+        epochs=s["epochs"],
+        optimiser=optax.adam(s["rate"]),
+        key=jax.random.fold_in(quick_key(key), s["heads"]),
+        samples=s["samples"],
+        batch=s["batch"],
+        record=distances(task, s["tests"], key),
+    )
+    inside, outside = (np.asarray(x) for x in result.records)
+    an_epoch = s["samples"] // s["batch"]
+    return {
+        "steps": result.recorded_at,
+        "losses": blocks(np.asarray(result.losses), an_epoch),
+        "in_domain": inside,
+        "out_of_domain": outside,
+        "an_epoch": an_epoch,
+        "infimum": representation_infimum(
+            task.features, task.context_length, task.noise_variance
+        ),
+        "sizes": [s[name] for name in _SIZES],
+        "rate": s["rate"],
+        "tests": s["tests"],
+    }
+
+
+def draw(tables: Tables) -> Picture:
+    """Three curves that fall together, for every run."""
+    first = next(iter(tables.values()))
+    K, d, m, N, D, F, H, samples, batch = (int(size) for size in first["sizes"])
+    words = "" if D == 256 else " (the paper: K = 200, d = 100, m = 20, N = 30, "
+    words += "" if D == 256 else "widths 256 and 512, H = 8, 10,000 tasks in batches\n"
+    words += "" if D == 256 else "of 256, rate 0.0001)"
+    picture = sheet(
+        5.0,
+        "Four layers come to ridge regression in domain, and much less out of it",
+        f"Reduced sizes: K = {K}, d = {d}, m = {m}, N = {N}, raw Gaussian tokens, "
+        f"widths {D} and {F}, H = {H}, {samples:,} tasks in batches of {batch},\nAdam "
+        f"at {float(first['rate']):g}, $\\tau$ = 0.01{words}.\nInference loss: mean of "
+        f"$\\|\\hat y-\\hat y^\\star\\|^2/K$ over {int(first['tests'])} unseen tasks "
+        r"of each kind, $\lambda\sim N(0,I)$ and $\lambda\sim N(1,4I)$. "
+        "Training loss: mean over an epoch.",
+    )
+    if D == 256:
+        caption = picture.get_supxlabel()
+        picture.supxlabel(caption.removeprefix("Reduced sizes: "), fontsize=9)
+    (page,) = parts(picture, 1, 1)
+    axes = page.subplots(1, len(tables), sharey=True, squeeze=False)[0]
+    for axis, letter, (name, table) in zip(axes, "abcd", tables.items(), strict=False):
+        panel(axis, f"({letter}) {name}", "step", "" if letter > "a" else "loss")
+        an_epoch, infimum = int(table["an_epoch"]), float(table["infimum"])
+        x = table["steps"]
+        label, middles = "training loss", (x[1:] + x[:-1]) / 2
+        axis.plot(middles, table["losses"], "-", color=BLACK, label=label)
+        label = r"infimum $L^\star$ over linear predictors"
+        axis.axhline(infimum, color=GREY, linestyle=":", label=label)
+        label = "inference loss, in domain"
+        axis.plot(x, table["in_domain"], "o-", color=BLUE, label=label, markersize=4)
+        label = "inference loss, out of domain"
+        style = {"color": VERMILION, "markersize": 4, "label": label}
+        axis.plot(x, table["out_of_domain"], "s--", **style)
+        axis.set_yscale("log")
+        epochs_above(axis, an_epoch)
+    legend_below(page, list(axes), 4)
+    return picture
+
+
+def expect(tables: Tables) -> list[Evidence]:
+    """All three fall; out of domain the loss is higher, and falls less."""
+    runs = list(tables.values())
+    ratios = [t["out_of_domain"] / t["in_domain"] for t in runs]
+    return [
+        Evidence(
+            "The training loss falls: largest ratio of the last epoch to the first",
+            float(max(t["losses"][-1] / t["losses"][0] for t in runs)),
+            "<=",
+            0.2,
+        ),
+        Evidence(
+            "The in-domain inference loss falls: largest ratio of last to first",
+            float(max(t["in_domain"][-1] / t["in_domain"][0] for t in runs)),
+            "<=",
+            0.2,
+        ),
+        Evidence(
+            "The out-of-domain inference loss falls: largest ratio of last to first",
+            float(max(t["out_of_domain"][-1] / t["out_of_domain"][0] for t in runs)),
+            "<=",
+            0.2,
+        ),
+        Evidence(
+            "but not together: ratio of out-of-domain to in-domain loss at the end "
+            "over that at the start, smallest",
+            float(min(ratio[-1] / ratio[0] for ratio in ratios)),
+            ">=",
+            2.0,
+        ),
+        Evidence(
+            "Out of domain the inference loss is higher: smallest ratio",
+            float(min(ratio.min() for ratio in ratios)),
+            ">=",
+            1.0,
+        ),
+    ]
+
+
+_SIZES = (
+    "dictionary_size",
+    "input_dim",
+    "feature_dim",
+    "context_length",
+    "width",
+    "hidden",
+    "heads",
+    "samples",
+    "batch",
+)
+
+
+FIGURE = Figure(
+    "yang2024/figure-2b",
+    "Training and inference losses of a four-layer transformer",
+    jobs,
+    compute,
+    draw,
+    expect,
+)

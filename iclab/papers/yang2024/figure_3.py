@@ -1,0 +1,222 @@
+"""Figure 3: the ridge regression that training finds, and one with another penalty."""
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from matplotlib.figure import Figure as Picture
+
+from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.papers._drawing import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    VERMILION,
+    band,
+    legend_below,
+    panel,
+    parts,
+    sheet,
+)
+from iclab.theory import mean_performance_gap, performance_gap
+
+
+def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+    """Gaps by length, and their exact means at a few lengths in two jobs."""
+    m, K, step, draws, degree = {
+        "smoke": (20, 40, 1, 40, 63),
+        "desk": (100, 200, 1, 20, 127),
+        "paper": (100, 200, 1, 200, 127),
+    }[scale]
+    sizes = {"feature_dim": m, "dictionary_size": K, "noise_variance": 0.01}
+    means = sizes | {"kind": "mean", "degree": degree}
+    lengths = list(range(m // 2, 3 * m // 2 + 1, step))
+    return {
+        "tables": sizes | {"kind": "tables", "lengths": lengths, "draws": draws},
+        "means below m": means | {"lengths": [m // 2, 3 * m // 4, m]},
+        "means above m": means | {"lengths": [5 * m // 4, 3 * m // 2]},
+    }
+
+
+def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    """By length N: gaps in and out of domain and losses, or the mean of the gap."""
+    return _means(settings) if settings["kind"] == "mean" else _tables(settings, key)
+
+
+def draw(tables: Tables) -> Picture:
+    """The gap by length, and beside it the loss, which knows nothing of N = m."""
+    table = tables["tables"]
+    N, m = table["lengths"], int(table["feature_dim"])
+    picture = sheet(
+        4.9,
+        "The gap vanishes at N = m, where the two ridge regressions are the same one",
+        f"m = {m}, K = {int(table['dictionary_size'])}, $\\tau$ = "
+        f"{float(table['noise_variance']):g}; no training. $\\hat y^\\star$ is ridge "
+        "regression with penalty $m\\tau$ (what training finds), "
+        "$\\hat y^{best}$ with penalty $N\\tau$.\nExact means over "
+        r"$\lambda$ and noise, for "
+        f"{len(table['in_domain'])} Gaussian tables of features: lines are means over "
+        "tables, bands reach from the smallest to the\nlargest. Diamonds: exact "
+        "means over all tables. At N = m the gap is 0, below every logarithmic axis.",
+    )
+    (page,) = parts(picture, 1, 1)
+    left, right = page.subplots(1, 2)
+    y = r"$\mathbb{E}\,\|\hat y^\star-\hat y^{best}\|^2/K$"
+    panel(left, "(a) performance gap", "N (examples in the prompt)", y)
+    y = r"$\mathbb{E}\,\|\hat y-y\|^2/2K$"
+    panel(right, "(b) expected loss", "N (examples in the prompt)", y)
+    for name, label, color, line in (
+        ("in_domain", r"gap in domain, $\lambda\sim N(0,I)$", BLUE, "-"),
+        ("out_of_domain", r"gap out of domain, $\lambda\sim N(1,4I)$", VERMILION, "--"),
+    ):
+        gaps = np.where(table[name] > 0, table[name], np.nan)
+        band(left, gaps, label, color, N, linestyle=line)
+    for one in ("means below m", "means above m"):
+        means = np.where(tables[one]["mean"] > 0, tables[one]["mean"], np.nan)
+        style = {"color": BLACK, "markersize": 6, "label": "in domain, all tables"}
+        left.plot(tables[one]["lengths"], means, "D", fillstyle="none", **style)
+    label = r"loss of $\hat y^\star$; that of $\hat y^{best}$ is half the gap above"
+    band(right, table["losses"], label, GREEN, N, linestyle="-.")
+    for axis in (left, right):
+        axis.axvline(m, color=GREY, linestyle=":", linewidth=1.2, label="N = m")
+        axis.set_yscale("log")
+    legend_below(page, [left, right], 3)
+    return picture
+
+
+def expect(tables: Tables) -> list[Evidence]:
+    """The dip, why it is there, and what it does not say."""
+    table = tables["tables"]
+    N, m = table["lengths"], int(table["feature_dim"])
+    gap, out, loss = (
+        table[name].mean(0) for name in ("in_domain", "out_of_domain", "losses")
+    )
+    at = {int(n): float(g) for n, g in zip(N, gap, strict=True)}
+    reach = max(2, m // 10)
+    sides = [[at[m + side * k] for k in range(1, reach + 1)] for side in (-1, 1)]
+    errors = table["in_domain"].std(0, ddof=1) / np.sqrt(len(table["in_domain"]))
+    error = {int(n): float(e) for n, e in zip(N, errors, strict=True)}
+    means = {
+        int(n): float(mean)
+        for one in ("means below m", "means above m")
+        for n, mean in zip(tables[one]["lengths"], tables[one]["mean"], strict=True)
+    }
+    aside = np.abs(N - m) > 0
+    worse = table["losses_best"] - table["losses"]
+    return [
+        Evidence(
+            "The gap is smallest at N = m: length at its smallest, in units of m",
+            float(N[gap.argmin()] / m),
+            "=",
+            1.0,
+        ),
+        Evidence("There it is 0: largest gap at N = m", at[m], "<=", 0.0),
+        Evidence(
+            "It rises on both sides of N = m: smallest ratio of neighbours within a "
+            "tenth of m",
+            min(b / a for side in sides for a, b in itertools.pairwise(side)),
+            ">=",
+            1.0,
+        ),
+        Evidence(
+            "Means over tables are the exact ones: largest difference at the "
+            "diamonds, in standard errors",
+            max(abs(at[n] - mean) / error[n] for n, mean in means.items() if n != m),
+            "<=",
+            4.0,
+        ),
+        Evidence(
+            "The second regression is not the best: its loss exceeds that of the first "
+            "by half the gap; largest difference of the two over the loss",
+            float(np.max(np.abs(worse - table["in_domain"] / 2) / table["losses"])),
+            "<=",
+            1e-9,
+        ),
+        Evidence(
+            "Predictions do not get better as N comes closer to m, they get better "
+            "with N: largest ratio of mean losses at neighbouring lengths",
+            float(np.max(loss[1:] / loss[:-1])),
+            "<=",
+            1.0,
+        ),
+        Evidence(
+            "Out of domain the gap is at least four times as large: smallest ratio",
+            float(np.min(out[aside] / gap[aside])),
+            ">=",
+            4.0,
+        ),
+        Evidence(
+            "The package's closed form says the same at one table: relative difference",
+            float(table["closed_form_difference"]),
+            "<=",
+            1e-8,
+        ),
+    ]
+
+
+def _tables(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    """Gaps and losses of drawn tables, averaged exactly over λ and noise."""
+    s = settings
+    m, tau = s["feature_dim"], s["noise_variance"]
+    shape = (s["draws"], s["dictionary_size"], m)
+    seed = np.asarray(jax.random.key_data(key)).ravel().tolist()
+    features = np.random.default_rng(seed).normal(size=shape)
+    rows = [_at_length(features, N, tau) for N in s["lengths"]]
+    columns = ("in_domain", "out_of_domain", "losses", "losses_best")
+    named = dict(zip(columns, np.moveaxis(np.array(rows), 0, -1), strict=True))
+    closed = float(performance_gap(jnp.asarray(features[0]), s["lengths"][0], tau))
+    return {
+        **named,
+        "lengths": s["lengths"],
+        "closed_form_difference": abs(named["in_domain"][0, 0] / closed - 1),
+        "feature_dim": m,
+        "dictionary_size": s["dictionary_size"],
+        "noise_variance": tau,
+    }
+
+
+def _at_length(features: np.ndarray, N: int, tau: float) -> np.ndarray:
+    """Gap in domain, gap out of it, loss of ŷ*, loss of ŷ_best; a column per table.
+
+    Shown labels are copied by both, so only the others count. With ρ the penalty,
+    ŷ = F P_ρ y for them, P_ρ = (Z Zᵀ + ρI)⁻¹Z, and E yyᵀ = ZᵀMZ + τ tr(M) I.
+    """
+    _, K, m = features.shape
+    shown, F = features[:, :N], features[:, N:]
+    Z = np.swapaxes(shown, 1, 2)
+    P = [np.linalg.solve(Z @ shown + p * tau * np.eye(m), Z) for p in (m, N)]
+    difference = F @ (P[0] - P[1])
+    gaps = []
+    for M in (np.eye(m), 4 * np.eye(m) + np.ones((m, m))):
+        power = shown @ M @ Z + tau * np.trace(M) * np.eye(N)
+        gaps.append(np.sum((difference @ power) * difference, axis=(1, 2)) / K)
+    losses = []
+    for weights in (F @ P[0], F @ P[1]):
+        missed = np.sum((weights @ shown - F) ** 2, axis=(1, 2))
+        noise = m * tau * (np.sum(weights**2, axis=(1, 2)) + K - N)
+        losses.append((missed + noise) / (2 * K))
+    return np.array([*gaps, *losses])
+
+
+def _means(settings: Mapping[str, Any]) -> dict[str, Any]:
+    s = settings
+    m, K, tau = s["feature_dim"], s["dictionary_size"], s["noise_variance"]
+    mean = [
+        float(mean_performance_gap(m, N, K, tau, degree=s["degree"]))
+        for N in s["lengths"]
+    ]
+    return {"lengths": s["lengths"], "mean": mean}
+
+
+FIGURE = Figure(
+    "yang2024/figure-3",
+    "How far two ridge regressions are apart, by number of examples",
+    jobs,
+    compute,
+    draw,
+    expect,
+)

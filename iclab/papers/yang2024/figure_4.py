@@ -1,0 +1,292 @@
+"""Figure 4: how many heads one layer needs, and what happens with very many."""
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+from matplotlib.figure import Figure as Picture
+
+from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.papers._drawing import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    legend_below,
+    panel,
+    parts,
+    sheet,
+)
+from iclab.papers.yang2024._experiments import (
+    EPOCH,
+    dictionary_of,
+    epochs_above,
+    one_layer_settings,
+    train_one_layer,
+)
+
+_KINDS = {"unit": "tokens of norm 1 (theory)", "raw": "raw Gaussian tokens (paper)"}
+
+# Fewer heads than N broken, N or more drawn through.
+_COLORS = (ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY, ORANGE, BLACK)
+
+
+def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+    """For each kind of tokens: most heads; the largest number, with a constant step and
+    with one that drops to a tenth; and a large step.
+
+    Starts have a seed of their own in the settings, so that runs with the same number
+    of heads begin alike.
+    """
+    few, many, middle, steps, fast_steps, rate, every = {
+        "smoke": ([1, 4, 8, 16], 200, 10, 300, 40, 1e-2, 5),
+        "desk": ([1, 5, 10, 20, 30, 40, 50, 100], 400, 40, 220, 40, 1e-2, 5),
+        "paper": (
+            [1, 5, 10, 20, 30, 40, 50, 100],
+            400,
+            40,
+            600 * EPOCH,
+            10 * EPOCH,
+            1e-4,
+            EPOCH,
+        ),
+    }[scale]
+    common = one_layer_settings(scale) | {"start": 1}
+    common |= {"rate": rate, "steps": steps, "every": every}
+    # Ten times the desk's rate at every scale: instability is a matter of H times it.
+    fast = {"rate": 0.1, "steps": fast_steps, "every": 1, "heads": [middle, many]}
+    table = {}
+    for kind in _KINDS:
+        of_kind = common | {"unit_norm": kind == "unit"}
+        table[f"{kind}, many"] = of_kind | {"heads": [many]}
+        drop = {"heads": [many], "drop_at": _switch(steps)}
+        table[f"{kind}, smaller step"] = of_kind | drop
+        table[f"{kind}, few"] = of_kind | {"heads": few}
+        table[f"{kind}, large step"] = of_kind | fast
+    return table
+
+
+def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    """L − L* along training, a row for every number of heads."""
+    s = settings
+    task, start = dictionary_of(s), jax.random.key(s["start"])
+    runs = [
+        train_one_layer(s, task, heads, jax.random.fold_in(start, heads))
+        for heads in s["heads"]
+    ]
+    gaps = np.stack([np.asarray(run.losses) for run in runs])
+    return {
+        "heads": s["heads"],
+        "steps": np.arange(0, gaps.shape[1], s["every"]),
+        "gaps": gaps[:, :: s["every"]],
+        "last": gaps[:, -1],
+        "largest": gaps.max(1),
+        "late_rise": _rise(gaps[:, _switch(s["steps"]) :]),
+        "rate": s["rate"],
+        "sizes": [s[name] for name in _SIZES],
+    }
+
+
+def draw(tables: Tables) -> Picture:
+    """Curves by number of heads for each kind of tokens, and those of a large step."""
+    first = tables["unit, few"]
+    K, d, m, N = (int(size) for size in first["sizes"])
+    fast = float(tables["unit, large step"]["rate"])
+    picture = sheet(
+        5.6,
+        "How many heads are enough depends on the tokens: of norm 1, or raw",
+        f"K = {K}, d = {d}, m = {m}, N = {N}, $\\tau$ = 0.01. Adam on the exact "
+        f"population loss, float32, constant rate {float(first['rate']):g} in (a) and "
+        f"(b), {EPOCH} steps count as an epoch\n(the paper: rate 0.0001, 600 epochs). "
+        "Broken lines: H < N; drawn through: H ≥ N. One run for every curve, one "
+        "dictionary for each kind of tokens.\nIn (c) the step is larger, "
+        f"{fast:g}: blue, tokens of norm 1; red, raw tokens. Dotted line in (c): the "
+        "loss before training.",
+    )
+    (page,) = parts(picture, 1, 1)
+    axes = page.subplots(1, 3, gridspec_kw={"width_ratios": [1, 1, 0.8]})
+    axes[1].sharey(axes[0])
+    for axis, letter, (kind, words) in zip(axes, "ab", _KINDS.items(), strict=False):
+        panel(
+            axis, f"({letter}) {words}", "step", "" if kind == "raw" else "$L-L^\\star$"
+        )
+        _family(axis, tables, kind, N)
+        epochs_above(axis, EPOCH)
+    panel(axes[2], f"(c) rate {fast:g}", "step", "$L-L^\\star$")
+    for kind, color in (("unit", BLUE), ("raw", VERMILION)):
+        table = tables[f"{kind}, large step"]
+        for heads, gaps, line in zip(
+            table["heads"], table["gaps"], ("--", "-"), strict=True
+        ):
+            word = "norm 1" if kind == "unit" else "raw"
+            label = f"(c) {word}, H = {int(heads)}"
+            axes[2].plot(table["steps"], gaps, line, color=color, label=label)
+    axes[2].axhline(
+        float(first["gaps"][0, 0]), color=GREY, linestyle=":", linewidth=1.2
+    )
+    axes[2].set_yscale("log")
+    epochs_above(axes[2], EPOCH)
+    legend_below(page, list(axes), 7)
+    return picture
+
+
+def expect(tables: Tables) -> list[Evidence]:
+    """Where the paper's reading holds, where it does not, and what a large H does."""
+    N = int(tables["unit, few"]["sizes"][3])
+    last = {kind: _last(tables, kind) for kind in _KINDS}
+    start = float(tables["unit, few"]["gaps"][0, 0])
+    raw = tables["raw, few"]
+    below = raw["heads"] < N
+    tail = raw["last"] / raw["gaps"][:, 3 * raw["gaps"].shape[1] // 4]
+    many = max(last["raw"])
+    fast = {kind: tables[f"{kind}, large step"] for kind in _KINDS}
+    return [
+        Evidence(
+            "Raw tokens, H < N: the loss stalls; smallest ratio of the last loss to "
+            "that at three quarters of the run",
+            float(tail[below].min()),
+            ">=",
+            0.85,
+        ),
+        Evidence(
+            "and far from the minimum: smallest last loss, relative to the first",
+            float(raw["last"][below].min() / start),
+            ">=",
+            0.02,
+        ),
+        Evidence(
+            "Raw tokens: H = N is not enough either; last loss relative to the first",
+            float(min(v for H, v in last["raw"].items() if H == N) / start),
+            ">=",
+            0.01,
+        ),
+        Evidence(
+            "Raw tokens, the largest H converges: last loss relative to the first",
+            float(last["raw"][many] / start),
+            "<=",
+            1e-3,
+        ),
+        Evidence(
+            "Tokens of norm 1, H ≥ N: the loss converges; largest last loss, relative "
+            "to the first",
+            float(max(v for H, v in last["unit"].items() if N <= H) / start),
+            "<=",
+            0.01,
+        ),
+        Evidence(
+            "Tokens of norm 1: H < N is no stall; last loss with the most heads below "
+            "N, relative to the first",
+            float(last["unit"][max(H for H in last["unit"] if N > H)] / start),
+            "<=",
+            0.05,
+        ),
+        Evidence(
+            "but one head is not enough: its last loss relative to the first",
+            float(last["unit"][1] / start),
+            ">=",
+            0.1,
+        ),
+        Evidence(
+            "More heads are no worse with raw tokens: largest ratio of the last loss "
+            "to that of the next smaller H",
+            float(max(b / a for a, b in _neighbours(last["raw"]))),
+            "<=",
+            1.0,
+        ),
+        Evidence(
+            "The largest H does not diverge at the common step: its largest loss over "
+            "its first, larger of both kinds of tokens",
+            float(max(_overshoot(tables[f"{kind}, many"])[-1] for kind in _KINDS)),
+            "<=",
+            1.0,
+        ),
+        Evidence(
+            "It spikes late in training, and a tenth of the step from the same state "
+            "makes that smaller: ratio of the largest rises above the smallest loss "
+            "before",
+            _late_rise(tables, "many") / _late_rise(tables, "smaller step"),
+            ">=",
+            1.0,
+        ),
+        Evidence(
+            "At a larger step it overshoots at once, so that the step is to blame: its "
+            "largest loss over its first, smaller of both kinds",
+            float(min(_overshoot(fast[kind])[-1] for kind in _KINDS)),
+            ">=",
+            2.0,
+        ),
+        Evidence(
+            "where fewer heads hardly do: largest loss over the first, larger of both",
+            float(max(_overshoot(fast[kind])[0] for kind in _KINDS)),
+            "<=",
+            1.5,
+        ),
+    ]
+
+
+_SIZES = ("dictionary_size", "input_dim", "feature_dim", "context_length")
+
+
+def _family(axis: Any, tables: Tables, kind: str, N: int) -> None:
+    curves = [
+        (int(heads), table["steps"], gaps)
+        for table in (tables[f"{kind}, few"], tables[f"{kind}, many"])
+        for heads, gaps in zip(table["heads"], table["gaps"], strict=True)
+    ]
+    for (heads, steps, gaps), color in zip(curves, _COLORS, strict=False):
+        line = "--" if heads < N else "-"
+        axis.plot(steps, gaps, line, color=color, linewidth=1.4, label=f"H = {heads}")
+    axis.set_yscale("log")
+    table = tables[f"{kind}, smaller step"]
+    late = 3 * len(table["steps"]) // 4
+    label = f"H = {int(table['heads'][0])}, smaller step at the end"
+    style = {"color": BLACK, "linewidth": 1.6, "label": label}
+    axis.plot(table["steps"][late:], table["gaps"][0, late:], ":", **style)
+
+
+def _last(tables: Tables, kind: str) -> dict[int, float]:
+    """Last loss by number of heads."""
+    return {
+        int(heads): float(gap)
+        for table in (tables[f"{kind}, few"], tables[f"{kind}, many"])
+        for heads, gap in zip(table["heads"], table["last"], strict=True)
+    }
+
+
+def _neighbours(last: Mapping[int, float]) -> list[tuple[float, float]]:
+    values = [last[heads] for heads in sorted(last)]
+    return list(itertools.pairwise(values))
+
+
+def _switch(steps: int) -> int:
+    """Step at which the smaller step begins."""
+    return 3 * steps // 4
+
+
+def _rise(gaps: np.ndarray) -> np.ndarray:
+    """The largest rise of every curve above its smallest value until then."""
+    return np.max(gaps / np.minimum.accumulate(gaps, axis=1), axis=1)
+
+
+def _late_rise(tables: Tables, name: str) -> float:
+    return float(max(tables[f"{kind}, {name}"]["late_rise"][0] for kind in _KINDS))
+
+
+def _overshoot(table: Mapping[str, Any]) -> np.ndarray:
+    return np.asarray(table["largest"] / table["gaps"][:, 0])
+
+
+FIGURE = Figure(
+    "yang2024/figure-4",
+    "Training losses of one layer by number of heads",
+    jobs,
+    compute,
+    draw,
+    expect,
+)

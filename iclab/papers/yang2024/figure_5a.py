@@ -1,0 +1,138 @@
+"""Figure 5 (a): last losses of four layers by number of heads, at equal compute."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure as Picture
+
+from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.papers._drawing import (
+    BLACK,
+    BLUE,
+    GREY,
+    VERMILION,
+    band,
+    legend_below,
+    log_scale,
+    panel,
+    parts,
+    sheet,
+)
+from iclab.papers.yang2024._equal_compute import (
+    by_heads,
+    equal_compute,
+    equal_compute_jobs,
+)
+
+
+def jobs(scale: Scale, clock: str = "operations") -> dict[str, dict[str, Any]]:
+    """A job for every H; `clock="seconds"` fixes wall clock as the paper does."""
+    return equal_compute_jobs(scale, clock)
+
+
+def draw(tables: Tables) -> Picture:
+    """Losses at the end of the budget, and the steps that it paid."""
+    sorted_tables = by_heads(tables)
+    first = sorted_tables[0]
+    heads = np.array([int(table["heads"]) for table in sorted_tables])
+    steps = [int(table["steps"]) for table in sorted_tables]
+    picture = sheet(
+        5.2,
+        "Four layers at equal compute: a few heads are best, by a little",
+        f"{first['caption']}\nTraining loss: mean over the last 30 steps. Inference "
+        r"loss: mean of $\|\hat y-\hat y^\star\|^2/K$ over 200 unseen tasks. "
+        f"Lines: means of {len(first['final'])} runs, bands: smallest to largest.",
+    )
+    (page,) = parts(picture, 1, 1)
+    left, right = page.subplots(1, 2, gridspec_kw={"width_ratios": [1.6, 1]})
+    panel(left, "(a) losses when the budget is spent", "heads H", "loss")
+    panel(right, "(b) steps that the budget pays", "heads H", "steps")
+    for name, label, color, marker, line in (
+        ("out_of_domain", "inference loss, out of domain", VERMILION, "s", "--"),
+        ("in_domain", "inference loss, in domain", BLUE, "o", "-"),
+        ("final", "training loss", BLACK, "^", "-."),
+    ):
+        runs = np.stack([table[name] for table in sorted_tables], axis=1)
+        band(left, runs, label, color, heads, linestyle=line, marker=marker)
+    infimum = float(first["infimum"])
+    left.axhline(infimum, color=GREY, linestyle=":", label=r"infimum $L^\star$")
+    log_scale(left)
+    right.plot(heads, steps, "D-", color=BLACK)
+    right.set_ylim(0, 1.1 * max(steps))
+    for axis in (left, right):
+        axis.set_xscale("log", base=2)
+        axis.set_xticks(heads, [str(int(one)) for one in heads])
+    legend_below(page, [left, right], 4)
+    return picture
+
+
+def expect(tables: Tables) -> list[Evidence]:
+    """No large H is needed; whether small H is best is measured, not supposed."""
+    sorted_tables = by_heads(tables)
+    heads = [int(table["heads"]) for table in sorted_tables]
+    steps = [int(table["steps"]) for table in sorted_tables]
+    final, inside, outside = (
+        np.stack([table[name] for table in sorted_tables], axis=1)
+        for name in ("final", "in_domain", "out_of_domain")
+    )
+    mean = final.mean(0)
+    start = np.stack([table["losses"][:, 0] for table in sorted_tables], axis=1)
+    return [
+        Evidence(
+            "One head is enough for four layers: its last loss over its first, largest "
+            "of the runs",
+            float(np.max(final[:, 0] / start[:, 0])),
+            "<=",
+            0.25,
+        ),
+        Evidence(
+            "Every H falls: largest ratio of last to first loss",
+            float(np.max(final / start)),
+            "<=",
+            0.25,
+        ),
+        Evidence(
+            "Out of domain the inference loss is higher: smallest ratio",
+            float(np.min(outside / inside)),
+            ">=",
+            1.0,
+        ),
+        Evidence(
+            "Larger H pays for fewer steps, but not many: steps with the most heads "
+            "over those with one",
+            float(steps[-1] / steps[0]),
+            ">=",
+            0.7,
+        ),
+        Evidence(
+            "H decides little at equal operations: largest mean last loss over the "
+            "smallest",
+            float(mean.max() / mean.min()),
+            "<=",
+            2.0,
+        ),
+        Evidence(
+            "The smallest H is not best: mean last loss with one head over the lowest",
+            float(mean[0] / mean.min()),
+            ">=",
+            1.05,
+        ),
+        *_many_heads(heads, mean),
+    ]
+
+
+def _many_heads(heads: list[int], mean: np.ndarray) -> list[Evidence]:
+    """About the largest H, where more than two numbers of heads were trained."""
+    statement = "The largest H is not best either: mean last loss over the lowest"
+    value = float(mean[-1] / mean.min())
+    return [Evidence(statement, value, ">=", 1.05)] if len(heads) > 2 else []
+
+
+FIGURE = Figure(
+    "yang2024/figure-5a",
+    "Last losses of a four-layer transformer by number of heads, at equal compute",
+    jobs,
+    equal_compute,
+    draw,
+    expect,
+)

@@ -1,0 +1,111 @@
+"""Figure 5 (b): training curves of four layers by number of heads, at equal compute."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure as Picture
+
+from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.papers._drawing import (
+    CURVES,
+    GREY,
+    band,
+    legend_below,
+    log_scale,
+    panel,
+    parts,
+    sheet,
+)
+from iclab.papers.yang2024._equal_compute import (
+    by_heads,
+    equal_compute,
+    equal_compute_jobs,
+)
+from iclab.papers.yang2024._experiments import epochs_above
+
+_STYLES = (*CURVES, (GREY, "X"))
+
+
+def jobs(scale: Scale, clock: str = "operations") -> dict[str, dict[str, Any]]:
+    """The runs of Figure 5 (a)."""
+    return equal_compute_jobs(scale, clock)
+
+
+def draw(tables: Tables) -> Picture:
+    """The same losses by step and by operations spent."""
+    sorted_tables = by_heads(tables)
+    first = sorted_tables[0]
+    picture = sheet(
+        5.2,
+        "Four layers at equal compute: curves of all H lie close together",
+        f"{first['caption']}\nLosses are means over {int(first['block'])} steps; "
+        f"lines are means of {len(first['final'])} runs, bands reach from "
+        "the smallest to the largest.",
+    )
+    (page,) = parts(picture, 1, 1)
+    left, right = page.subplots(1, 2, sharey=True)
+    panel(left, "(a) by step", "step", "training loss")
+    panel(right, "(b) by operations spent", "floating-point operations")
+    block = int(first["block"])
+    for table, (color, marker) in zip(sorted_tables, _STYLES, strict=False):
+        runs = table["losses"]
+        x = block * (np.arange(runs.shape[1]) + 0.5)
+        style = {"marker": marker, "markevery": 3, "markersize": 4, "linewidth": 1.2}
+        label = f"H = {int(table['heads'])}"
+        band(left, runs, label, color, x, **style)
+        price = float(table["operations_a_step"])
+        band(right, runs, label, color, price * x, **style)
+    infimum = float(first["infimum"])
+    for axis in (left, right):
+        axis.axhline(infimum, color=GREY, linestyle=":", label=r"infimum $L^\star$")
+        log_scale(axis)
+    epochs_above(left, int(first["an_epoch"]))
+    legend_below(page, [left, right], 8)
+    return picture
+
+
+def expect(tables: Tables) -> list[Evidence]:
+    """Larger H ends earlier; its curve by step is not slower."""
+    sorted_tables = by_heads(tables)
+    curves = [table["losses"].mean(0) for table in sorted_tables]
+    length = min(len(curve) for curve in curves)
+    shared = np.stack([curve[:length] for curve in curves])
+    prices = np.array([float(table["operations_a_step"]) for table in sorted_tables])
+    return [
+        Evidence(
+            "Larger H makes every step dearer, so that its curve is shorter: smallest "
+            "ratio of neighbouring prices",
+            float(np.min(prices[1:] / prices[:-1])),
+            ">=",
+            1.0,
+        ),
+        Evidence(
+            "but a little only: the price of a step with the most heads over one head",
+            float(prices[-1] / prices[0]),
+            "<=",
+            1.5,
+        ),
+        Evidence(
+            "All H converge without a large one: largest ratio of last to first loss",
+            float(np.max(shared[:, -1] / shared[:, 0])),
+            "<=",
+            0.25,
+        ),
+        Evidence(
+            "By step, many heads are not slower than one: mean of the logarithm of the "
+            "ratio of losses along training",
+            float(np.mean(np.log(shared[-1] / shared[0]))),
+            "<=",
+            0.0,
+        ),
+    ]
+
+
+FIGURE = Figure(
+    "yang2024/figure-5b",
+    "Training curves of a four-layer transformer by number of heads, at equal compute",
+    jobs,
+    equal_compute,
+    draw,
+    expect,
+)

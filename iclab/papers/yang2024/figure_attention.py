@@ -1,0 +1,222 @@
+"""Beyond the paper: what trained attention computes, beside what it should."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+
+from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.papers._drawing import parts, sheet
+from iclab.papers.yang2024._experiments import (
+    EPOCH,
+    dictionary_of,
+    one_layer_settings,
+    train_one_layer,
+)
+from iclab.theory import representation_optimum, representation_optimum_closed
+from iclab.training import exact_gap
+
+_KINDS = {"unit": "tokens of norm 1 (theory)", "raw": "raw Gaussian tokens (paper)"}
+
+
+def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+    """A job for each kind of tokens."""
+    heads, steps, rate, every = {
+        "smoke": (16, 400, 1e-2, 20),
+        "desk": (64, 400, 1e-2, 10),
+        "paper": (64, 200 * EPOCH, 1e-4, 5 * EPOCH),
+    }[scale]
+    training = {"heads": heads, "steps": steps, "rate": rate, "every": every}
+    common = one_layer_settings(scale) | training
+    return {kind: common | {"unit_norm": kind == "unit"} for kind in _KINDS}
+
+
+def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    """Â early, in the middle and at the end; A; how heads see the examples at first."""
+    s = settings
+    task = dictionary_of(s)
+    N, tau = task.context_length, task.noise_variance
+    gap = exact_gap(task)
+
+    def record(model):
+        return gap(model), model.weights(task.tokens, N)
+
+    result = train_one_layer(s, task, s["heads"], key, record)
+    gaps, weights = (np.asarray(x) for x in result.records)
+    attention = np.asarray(result.final.attention(task.tokens, N))
+    A = np.asarray(representation_optimum(task.features, N, tau))
+    # Pairs (example, token) that some head gives a hundredth of its attention.
+    seen = np.any(attention > 0.01, axis=0)
+    kept = [1, len(gaps) // 8, len(gaps) - 1]
+    difference = weights - A
+    return {
+        "steps": np.asarray(result.recorded_at),
+        "gaps": gaps,
+        "shown_steps": np.asarray(result.recorded_at)[kept],
+        "weights": weights[kept],
+        "optimum": A,
+        "closed": representation_optimum_closed(task.features, N, tau),
+        "distances": np.sqrt(gaps / gaps[0]),
+        "plain": np.sqrt(np.sum(difference**2, axis=(1, 2)) / np.sum(A**2)),
+        "seen": seen,
+        "forced": _forced_gap(A, seen, np.asarray(task.features[:N]), float(tau)),
+        "sizes": [s[name] for name in _SIZES],
+        "rate": s["rate"],
+    }
+
+
+def draw(tables: Tables) -> Picture:
+    """A strip for every stage, then A, then what is missing; a column for each kind."""
+    first = next(iter(tables.values()))
+    K, d, m, N, H = (int(size) for size in first["sizes"])
+    limit = float(
+        max(np.abs(table["optimum"][:, N:]).max() for table in tables.values())
+    )
+    picture = sheet(
+        7.6,
+        "What trained attention computes: the matrix of ridge regression",
+        f"K = {K}, d = {d}, m = {m}, N = {N}, H = {H}, $\\tau$ = 0.01; Adam on the "
+        f"exact loss, float32, constant rate {float(first['rate']):g}; {EPOCH} steps "
+        "count as an epoch. $\\hat y=\\hat A^\\top y$: column k\nholds the weights of "
+        "the N shown labels in the prediction for token k. Left of the line: tokens "
+        "whose own label is shown\n(copying, A = I there); right: ridge regression. "
+        r"Off by: $\|\bar Z(\hat A-A)\|\,/\,\|\bar ZA\|$, the root of $L-L^\star$ "
+        "over its first value.\nOne colour "
+        f"scale, cut at ±{limit:.2f}, the largest entry right of the line in A.",
+    )
+    (page,) = parts(picture, 1, 1)
+    axes = page.subplots(5, len(tables), sharex=True, sharey=True, squeeze=False)
+    for column, (kind, words) in enumerate(_KINDS.items()):
+        table = tables[kind]
+        error = dict(zip(table["steps"].tolist(), table["distances"], strict=True))
+        strips = [
+            (
+                f"$\\hat A$ after {int(step)} steps ({step / EPOCH:.1f} epochs), "
+                f"off by {error[int(step)]:.1%}",
+                weights,
+            )
+            for step, weights in zip(
+                table["shown_steps"], table["weights"], strict=True
+            )
+        ]
+        strips.append(("$A$, the optimum", table["optimum"]))
+        strips.append(
+            ("$\\hat A-A$ at the end", table["weights"][-1] - table["optimum"])
+        )
+        strips[0] = (f"{words}\n{strips[0][0]}", strips[0][1])
+        for axis, (title, matrix) in zip(axes[:, column], strips, strict=True):
+            _strip(axis, matrix, limit, title, N)
+        axes[-1, column].set_xlabel("token k", fontsize=9.5)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("example i", fontsize=9)
+    bar = page.colorbar(axes[0, 0].images[0], ax=axes, shrink=0.6, aspect=40, pad=0.01)
+    bar.ax.tick_params(labelsize=8.5)
+    return picture
+
+
+def expect(tables: Tables) -> list[Evidence]:
+    """Attention becomes A; where it does not, no head looks."""
+    unit, raw = tables["unit"], tables["raw"]
+    N = int(unit["sizes"][3])
+    tables_of = (unit, raw)
+    seen = raw["seen"].astype(bool)
+    heads = int(raw["sizes"][4])
+    return [
+        Evidence(
+            "With tokens of norm 1 attention computes A, as far as labels tell: last "
+            "‖Z̄(Â − A)‖/‖Z̄A‖",
+            float(unit["distances"][-1]),
+            "<=",
+            0.05,
+        ),
+        Evidence(
+            "The plain distance is larger, because labels hardly leave the span of the "
+            "features: ‖Â − A‖/‖A‖ over the former",
+            float(unit["plain"][-1] / unit["distances"][-1]),
+            ">=",
+            2.0,
+        ),
+        Evidence(
+            "A is the closed form (66), copying and ridge regression: largest "
+            "difference",
+            float(max(np.abs(t["optimum"] - t["closed"]).max() for t in tables_of)),
+            "<=",
+            1e-8,
+        ),
+        Evidence(
+            "and copies exactly: distance of its first N columns to I",
+            float(max(_off_copy(t["optimum"][:, :N]) for t in tables_of)),
+            "<=",
+            1e-8,
+        ),
+        Evidence(
+            "With raw tokens it comes less close: ratio of the last distances",
+            float(raw["distances"][-1] / unit["distances"][-1]),
+            ">=",
+            1.0,
+        ),
+        Evidence(
+            "There one-hot heads leave pairs (example, token) unseen: their share over "
+            "(1 − 1/N)^H, that of heads that look at random",
+            float((1 - seen.mean()) / (1 - 1 / N) ** heads),
+            ">=",
+            0.5,
+        ),
+        Evidence(
+            "and these explain what is missing: the smallest L − L* of matrices that "
+            "are zero on unseen pairs, over the last one",
+            float(raw["forced"] / raw["gaps"][-1]),
+            ">=",
+            0.5,
+        ),
+    ]
+
+
+_SIZES = ("dictionary_size", "input_dim", "feature_dim", "context_length", "heads")
+
+
+def _forced_gap(
+    A: np.ndarray, seen: np.ndarray, shown: np.ndarray, tau: float
+) -> float:
+    """min ‖Z̄(B − A)‖²/2K over matrices B that are zero where nothing is seen."""
+    N, K = A.shape
+    power = shown @ shown.T + shown.shape[1] * tau * np.eye(N)
+    root = np.linalg.cholesky(power).T
+    missing = 0.0
+    for k in range(K):
+        columns, target = root[:, seen[:, k]], root @ A[:, k]
+        fitted = columns @ np.linalg.lstsq(columns, target, rcond=None)[0]
+        missing += float(np.sum((target - fitted) ** 2))
+    return missing / (2 * K)
+
+
+def _off_copy(columns: np.ndarray) -> float:
+    """Relative distance of a square block to I."""
+    size = len(columns)
+    return float(np.linalg.norm(columns - np.eye(size)) / np.sqrt(size))
+
+
+def _strip(axis: Axes, matrix: np.ndarray, limit: float, title: str, N: int) -> None:
+    style: dict[str, Any] = {
+        "cmap": "PuOr",
+        "vmin": -limit,
+        "vmax": limit,
+        "aspect": "auto",
+    }
+    edges = (0.5, matrix.shape[1] + 0.5, matrix.shape[0] + 0.5, 0.5)
+    axis.imshow(matrix, interpolation="nearest", extent=edges, **style)
+    axis.axvline(N + 0.5, color="black", linewidth=0.8)
+    axis.set_title(title, fontsize=9.5, loc="left")
+    axis.tick_params(labelsize=8)
+
+
+FIGURE = Figure(
+    "yang2024/figure-attention",
+    "The matrix that trained attention applies to the labels, beside ridge regression",
+    jobs,
+    compute,
+    draw,
+    expect,
+)
