@@ -8,34 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from iclab.evidence import (
-    Entry,
-    Evidence,
-    FigureResult,
-    Scale,
-    case_key,
-    judge_figure,
-    run_claim,
-)
-from iclab.papers._catalog import load_claim, load_figure, module_name, select
+from iclab.evidence import Entry, Evidence, FigureResult, Scale, judge_figure
+from iclab.papers._catalog import load_figure, module_name
 from iclab.runs import Job, Result
 
-_FORMATS = ("svg", "pdf", "png")
+# Kinds of picture, and what to leave out of them: the same numbers give the same bytes.
+_FORMATS: Mapping[str, Mapping[str, None]] = {
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+    "png": {},
+}
 
 
 def claim_job(entry: Entry, scale: Scale, seed: int) -> Job:
     """The job that checks a claim."""
-    config = {"id": entry.id, "scale": scale}
-    code = (module_name(entry),)
-    return Job("iclab.papers._jobs:check_claim", config, seed, code, entry.id)
-
-
-def check_claim(config: Mapping[str, Any], seed: int) -> Result:
-    """Run a claim; the result is plain JSON."""
-    (entry,) = select([config["id"]])
-    result = run_claim(load_claim(entry), config["scale"], seed)
-    cases = [case.json() for case in result.cases]
-    return {"verdict": result.verdict, "cases": cases, "seconds": result.seconds}
+    module = module_name(entry)
+    config = {"claim": module, "scale": scale}
+    return Job("iclab.papers._work:check_claim", config, seed, (module,), entry.id)
 
 
 def claim_record(entry: Entry, result: Result, seed: int) -> dict[str, Any]:
@@ -70,28 +59,32 @@ def failed_record(
     }
 
 
-def figure_jobs(entry: Entry, scale: Scale, seed: int) -> dict[str, Job]:
-    """The jobs that compute a figure's tables, by the table's name."""
-    settings = load_figure(entry).jobs(scale)
-    code = (module_name(entry),)
+def figure_jobs(
+    entry: Entry, scale: Scale, seed: int, *, retrain: bool = False
+) -> dict[str, Job]:
+    """The jobs that compute a figure's tables, by the table's name.
+
+    Figures that compute the same tables with the same function share their jobs. With
+    `retrain` what comes trained with the package is trained anew.
+    """
+    figure = load_figure(entry)
+    module = figure.compute.__module__
+    compute = f"{module}:{figure.compute.__qualname__}"
+
+    def changed(settings: Mapping[str, Any]) -> dict[str, Any]:
+        anew = retrain and settings.get("shipped") is True
+        return {**settings, "shipped": False} if anew else dict(settings)
+
     return {
         name: Job(
-            "iclab.papers._jobs:compute_table",
-            {"id": entry.id, "table": name, "settings": dict(values)},
+            "iclab.papers._work:compute_table",
+            {"compute": compute, "table": name, "settings": changed(values)},
             seed,
-            code,
+            (module,),
             f"{entry.id} · {name}",
         )
-        for name, values in settings.items()
+        for name, values in figure.jobs(scale).items()
     }
-
-
-def compute_table(config: Mapping[str, Any], seed: int) -> Result:
-    """Compute one table of a figure."""
-    (entry,) = select([config["id"]])
-    key = case_key(seed, config["table"])
-    table = load_figure(entry).compute(config["settings"], key)
-    return {name: np.asarray(column) for name, column in table.items()}
 
 
 def finish_figure(
@@ -110,10 +103,10 @@ def finish_figure(
     stem = target / entry.id.partition("/")[2]
     picture = figure.draw(tables)
     files = []
-    for suffix in _FORMATS:
+    for suffix, metadata in _FORMATS.items():
         path = stem.with_name(f"{stem.name}.{suffix}")
-        metadata = {"Date": None} if suffix == "svg" else None
-        picture.savefig(path, bbox_inches="tight", metadata=metadata)
+        with matplotlib.rc_context({"svg.hashsalt": entry.id}):
+            picture.savefig(path, bbox_inches="tight", metadata=dict(metadata))
         files.append(path)
     plt.close(picture)
     data = stem.with_name(f"{stem.name}.csv")

@@ -1,6 +1,15 @@
 """Jobs, where their results are kept, and what runs them. Knows nothing of the rest."""
 
-from iclab.runs._engine import Outcome as Outcome, run_jobs as run_jobs
+from iclab.runs._cluster import Cluster as Cluster
+from iclab.runs._engine import run_jobs as run_jobs
+from iclab.runs._events import (
+    Engine as Engine,
+    EngineProblem as EngineProblem,
+    Event as Event,
+    Outcome as Outcome,
+    Started as Started,
+)
 from iclab.runs._job import Job as Job, Result as Result, code_digest as code_digest
+from iclab.runs._processes import Processes as Processes
 from iclab.runs._provenance import provenance as provenance
 from iclab.runs._store import Store as Store

@@ -9,7 +9,9 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 # What a job returns: arrays and plain JSON values, by name.
 Result = Mapping[str, Any]
@@ -51,6 +53,21 @@ class Job:
         return function(self.config, self.seed)
 
 
+def plain_result(result: Result) -> dict[str, Any]:
+    """A result as the store gives it back: NumPy arrays and plain JSON values."""
+    found: dict[str, Any] = {}
+    for name, value in result.items():
+        if isinstance(value, Mapping) or not hasattr(value, "__array__"):
+            found[name] = json.loads(json.dumps(value))
+            continue
+        found[name] = np.asarray(value)
+        if found[name].dtype.hasobject:
+            raise TypeError(
+                f"job result `{name}` must hold numbers, got Python objects"
+            )
+    return found
+
+
 @functools.cache
 def code_digest(modules: tuple[str, ...]) -> str:
     """Hash of the sources of `modules` and of all that they import from their package.
@@ -58,25 +75,37 @@ def code_digest(modules: tuple[str, ...]) -> str:
     Imports are read, not run, so a change anywhere below a job's own module gives the
     job a new name, and a change elsewhere does not.
     """
-    seen: dict[str, Path] = {}
+    seen: dict[str, bytes] = {}
     pending = list(modules)
     while pending:
         name = pending.pop()
-        if name in seen:
-            continue
-        path = _source(name)
-        if path is None:
-            continue
-        seen[name] = path
-        pending += _imports(path, name)
+        source = None if name in seen else _source(name)
+        if source is not None:
+            seen[name] = source.digest
+            pending += source.imports
     digest = hashlib.sha256()
     for name in sorted(seen):
-        digest.update(f"{name}\0".encode() + seen[name].read_bytes())
+        digest.update(f"{name}\0".encode() + seen[name])
     return digest.hexdigest()
 
 
-def _source(module: str) -> Path | None:
-    """File of a module, found without importing it; None for any other name."""
+class _Source(NamedTuple):
+    digest: bytes
+    imports: tuple[str, ...]
+
+
+@functools.cache
+def _source(module: str) -> _Source | None:
+    """A module's file, found without importing it; None for any other name."""
+    path = _path(module)
+    if path is None:
+        return None
+    content = path.read_bytes()
+    imports = _imports(ast.parse(content), module.partition(".")[0])
+    return _Source(hashlib.sha256(content).digest(), imports)
+
+
+def _path(module: str) -> Path | None:
     top, *rest = module.split(".")
     spec = importlib.util.find_spec(top)
     if spec is None or spec.origin is None:
@@ -88,15 +117,14 @@ def _source(module: str) -> Path | None:
     return None
 
 
-def _imports(path: Path, module: str) -> list[str]:
+def _imports(tree: ast.AST, package: str) -> tuple[str, ...]:
     """Names of the same top-level package that a file imports, modules or not."""
-    package = module.partition(".")[0]
     found: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             # `from a.b import c`: c is a name in a.b or a module of its own.
             found.append(node.module)
             found += [f"{node.module}.{alias.name}" for alias in node.names]
-    return [name for name in found if name.partition(".")[0] == package]
+    return tuple(name for name in found if name.partition(".")[0] == package)

@@ -16,9 +16,14 @@ def provenance() -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
-        "versions": {name: _version(name) for name in _PACKAGES},
+        "versions": versions(),
         "commit": _commit(),
     }
+
+
+def versions() -> dict[str, str | None]:
+    """Version of every package that decides a result, None where it is not there."""
+    return {name: _version(name) for name in _PACKAGES}
 
 
 def _version(package: str) -> str | None:

@@ -1,45 +1,79 @@
 """Results on disk, named by the hash of the job that made them."""
 
+import contextlib
+import hashlib
+import io
 import json
 import os
-import shutil
-import tempfile
 import time
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from iclab.runs._job import Job, Result
+from iclab.runs._drafts import draft_folder, is_old, remove_left_drafts
+from iclab.runs._events import EngineProblem
+from iclab.runs._job import Job, Result, plain_result
 from iclab.runs._provenance import provenance
 
-_ARRAYS = "arrays.npz"
-_MANIFEST = "manifest.json"
+# The number of this layout. A store that was written with another is left alone.
+_FORMAT = 2
+
+# What reading a file that is damaged or not there may raise.
+_DAMAGE = (OSError, ValueError, LookupError, TypeError, zipfile.BadZipFile)
+
+_MARKER, _MANIFEST = "FORMAT", "manifest.json"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A finished job: its result, and the time that it took."""
+
+    result: dict[str, Any]
+    seconds: float
 
 
 class Store:
     """A folder of finished jobs.
 
-    A result is written beside its place and moved there whole, by one rename, with the
-    manifest written last: half a result never looks whole, and two processes that do
-    the same job at once cannot disturb each other.
+    Files are written elsewhere in the folder and moved to their place whole, the arrays
+    first and the manifest that names them and their checksum last. So half a result
+    never looks whole, a damaged one is not there, and two processes that do the same
+    job at once cannot disturb each other.
     """
 
     def __init__(self, root: str | os.PathLike[str]):
         self.root = Path(root)
-        self.root.mkdir(parents=True, exist_ok=True)
-        # Find out now, not after an hour of work, that nothing can be written here.
-        with tempfile.TemporaryFile(dir=self.root):
-            pass
+        with self._writing():
+            if self.root.exists() and not self.root.is_dir():
+                raise EngineProblem(f"cannot write to {self.root}: it is not a folder")
+            self.root.mkdir(parents=True, exist_ok=True)
+            self._check_format()
+            # Find out now, not after an hour of work, that nothing can be written here.
+            self._replace(self.root / _MARKER, f"{_FORMAT}\n".encode())
+            remove_left_drafts(self.root)
 
     def folder(self, job: Job) -> Path:
         """Where the result of `job` is, or will be."""
         return self.root / job.digest[:2] / job.digest
 
     def has(self, job: Job) -> bool:
-        """Whether `job` is finished."""
-        return (self.folder(job) / _MANIFEST).is_file()
+        """Whether `job` is finished and its result undamaged."""
+        return self.find(job) is not None
+
+    def find(self, job: Job) -> Kept | None:
+        """Result of `job`, if it is finished and undamaged."""
+        for _ in range(2):  # someone may replace the result between two reads
+            with contextlib.suppress(*_DAMAGE):
+                manifest = self.manifest(job)
+                result = dict(manifest["values"])
+                if manifest["arrays"] is not None:
+                    result |= self._arrays(job, **manifest["arrays"])
+                return Kept(result, float(manifest["seconds"]))
+        return None
 
     def manifest(self, job: Job) -> dict[str, Any]:
         """Configuration, seed, versions, commit and time of a finished job."""
@@ -48,17 +82,54 @@ class Store:
 
     def load(self, job: Job) -> dict[str, Any]:
         """Result of a finished job: NumPy arrays and plain JSON values, by name."""
-        result = self.manifest(job)["values"]
-        arrays = self.folder(job) / _ARRAYS
-        if arrays.is_file():
-            with np.load(arrays, allow_pickle=False) as stored:
-                result |= {name: stored[name] for name in stored.files}
-        return result
+        kept = self.find(job)
+        if kept is None:
+            raise LookupError(f"no result of {job.label or job.function} in the store")
+        return kept.result
 
-    def save(self, job: Job, result: Result, seconds: float) -> None:
-        """Keep the result of `job`; a result that is already there stays."""
-        arrays, values = _split(result)
-        manifest = {
+    def save(
+        self, job: Job, result: Result, seconds: float, *, replace: bool = False
+    ) -> None:
+        """Keep the result of `job`; one that is already there stays, unless replaced.
+
+        A damaged result is always replaced.
+        """
+        if not replace and self.has(job):
+            return
+        plain = plain_result(result)
+        arrays = {n: v for n, v in plain.items() if isinstance(v, np.ndarray)}
+        values = {name: v for name, v in plain.items() if name not in arrays}
+        folder = self.folder(job)
+        with self._writing():
+            folder.mkdir(parents=True, exist_ok=True)
+            named = self._save_arrays(folder, arrays) if arrays else None
+            facts = self._facts(job, seconds)
+            manifest = facts | {"values": values, "arrays": named}
+            self._replace(folder / _MANIFEST, _json(manifest))
+            for other in folder.glob("arrays-*.npz"):
+                if is_old(other) and (named is None or other.name != named["file"]):
+                    other.unlink(missing_ok=True)
+            self._failure_path(job).unlink(missing_ok=True)
+
+    def save_failure(self, job: Job, error: str, seconds: float) -> None:
+        """Keep what stopped `job`. This is no result: the job will be tried again."""
+        with self._writing():
+            path = self._failure_path(job)
+            path.parent.mkdir(exist_ok=True)
+            self._replace(path, _json(self._facts(job, seconds) | {"error": error}))
+
+    def failure(self, job: Job) -> str | None:
+        """What stopped `job` when it was last tried, if it did not end well."""
+        try:
+            return json.loads(self._failure_path(job).read_bytes())["error"]
+        except _DAMAGE:
+            return None
+
+    def _failure_path(self, job: Job) -> Path:
+        return self.root / "failures" / f"{job.digest}.json"
+
+    def _facts(self, job: Job, seconds: float) -> dict[str, Any]:
+        return {
             "function": job.function,
             "label": job.label,
             "config": dict(job.config),
@@ -67,45 +138,73 @@ class Store:
             "seconds": seconds,
             "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             **provenance(),
-            "values": values,
         }
-        target = self.folder(job)
-        target.parent.mkdir(exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=self.root))
-        try:
-            if arrays:
-                with open(draft / _ARRAYS, "wb") as file:
-                    np.savez(file, allow_pickle=False, **arrays)
-                    _flush(file)
-            with open(draft / _MANIFEST, "w", encoding="utf-8") as file:
-                json.dump(manifest, file, indent=1, sort_keys=True)
-                _flush(file)
-            try:
-                os.rename(draft, target)
-            except OSError:
-                # Someone else finished the same job first; theirs is as good as ours.
-                if not self.has(job):
-                    raise
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
 
+    def _save_arrays(
+        self, folder: Path, arrays: Mapping[str, np.ndarray]
+    ) -> dict[str, str]:
+        """Named by what they hold: a result that is replaced stays whole meanwhile."""
+        packed = _pack(arrays)
+        checksum = hashlib.sha256(packed).hexdigest()
+        file = f"arrays-{checksum[:16]}.npz"
+        self._replace(folder / file, packed)
+        return {"file": file, "sha256": checksum}
 
-def _split(result: Result) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Arrays, and the rest, which must be plain JSON."""
-    arrays = {name: np.asarray(v) for name, v in result.items() if _is_array(v)}
-    values = {name: v for name, v in result.items() if name not in arrays}
-    for name, array in arrays.items():
-        if array.dtype.hasobject:
-            raise TypeError(
-                f"job result `{name}` must hold numbers, got Python objects"
+    def _arrays(self, job: Job, file: str, sha256: str) -> dict[str, np.ndarray]:
+        packed = (self.folder(job) / file).read_bytes()
+        if hashlib.sha256(packed).hexdigest() != sha256:
+            raise ValueError(f"{file} is damaged")
+        with np.load(io.BytesIO(packed), allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+
+    def _check_format(self) -> None:
+        found = _format(self.root)
+        if found is None and any(self.root.glob("[0-9a-f][0-9a-f]/*/manifest.json")):
+            # Look again: another process may have begun this store just now.
+            found = _format(self.root) or "1"
+        if found not in (None, str(_FORMAT)):
+            raise EngineProblem(
+                f"{self.root} holds results in format {found}, and this iclab writes "
+                f"format {_FORMAT}: choose another folder"
             )
-    return arrays, values
+
+    def _replace(self, path: Path, content: bytes) -> None:
+        """Write a file that nobody ever sees half written."""
+        with draft_folder(self.root) as draft:
+            part = draft / path.name
+            with open(part, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, path)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise EngineProblem(f"cannot write to {self.root}: {reason}") from None
 
 
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "__array__") and not isinstance(value, Mapping)
+def _format(root: Path) -> str | None:
+    """What the marker says, if there is one."""
+    try:
+        words = (root / _MARKER).read_text(encoding="utf-8", errors="replace").split()
+    except FileNotFoundError:
+        return None
+    return words[0][:20] if words else "unknown"
 
 
-def _flush(file: Any) -> None:
-    file.flush()
-    os.fsync(file.fileno())
+def _pack(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """Arrays as the bytes of an .npz file, the same bytes for the same arrays."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
+    return (json.dumps(value, indent=1) + "\n").encode()

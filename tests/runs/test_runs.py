@@ -1,17 +1,18 @@
-"""Jobs, store and engine."""
-
-import json
-import os
-import stat
+"""Jobs, and running them here."""
 
 import numpy as np
 import pytest
 
-from iclab.runs import Job, Store, code_digest, provenance, run_jobs
+from iclab.runs import Job, Outcome, Started, Store, code_digest, provenance, run_jobs
+from iclab.runs._job import _source, plain_result
 
 
 def _job(name="square", seed=0, **config):
     return Job(f"tests.runs.work:{name}", config, seed)
+
+
+def _outcomes(jobs, **options):
+    return [one for one in run_jobs(jobs, **options) if isinstance(one, Outcome)]
 
 
 def test_digest_names_configuration_seed_and_function():
@@ -37,6 +38,7 @@ def test_code_digest_follows_imports_and_nothing_else(tmp_path, monkeypatch):
 
     def digest():
         code_digest.cache_clear()
+        _source.cache_clear()
         return code_digest(("sample_package.top",))
 
     before = digest()
@@ -46,116 +48,74 @@ def test_code_digest_follows_imports_and_nothing_else(tmp_path, monkeypatch):
     assert digest() != before
 
 
-def test_result_survives_the_store(tmp_path):
-    store, job = Store(tmp_path), _job(n=4, seed=2)
-    assert not store.has(job)
-    store.save(job, job.run(), 0.5)
-    assert store.has(job)
-    loaded = store.load(job)
-    np.testing.assert_array_equal(loaded["values"], [2, 3, 6, 11])
-    assert loaded["note"] == "done"
-    manifest = store.manifest(job)
-    assert manifest["config"] == {"n": 4}
-    assert manifest["seed"] == 2
-    assert manifest["seconds"] == 0.5
-    assert manifest["versions"]["numpy"] == np.__version__
-
-
-def test_second_save_keeps_the_first(tmp_path):
-    store, job = Store(tmp_path), _job(n=4)
-    store.save(job, {"note": "first"}, 0.1)
-    store.save(job, {"note": "second"}, 0.1)
-    assert store.load(job) == {"note": "first"}
-    assert not list(tmp_path.glob(".draft-*"))
-
-
-def test_half_a_result_is_not_there(tmp_path):
-    store, job = Store(tmp_path), _job(n=4)
-    folder = store.folder(job)
-    folder.mkdir(parents=True)
-    (folder / "arrays.npz").write_bytes(b"half")
-    assert not store.has(job)
-
-
-def test_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
-    store, job = Store(tmp_path), _job(n=4)
-
-    def stop(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(json, "dump", stop)
-    with pytest.raises(KeyboardInterrupt):
-        store.save(job, job.run(), 0.1)
-    assert not store.has(job)
-    assert not list(tmp_path.glob(".draft-*"))
-
-
-def test_objects_are_refused(tmp_path):
-    store, job = Store(tmp_path), _job(n=1)
-    with pytest.raises(TypeError, match="job result `bad` must hold numbers"):
-        store.save(job, {"bad": np.array([object()])}, 0.1)
-
-
 def test_finished_jobs_are_not_run_again(tmp_path):
     store = Store(tmp_path / "store")
     jobs = [_job("count", seed, folder=str(tmp_path)) for seed in range(3)]
-    first = list(run_jobs(jobs[:2], store=store))
+    first = _outcomes(jobs[:2], store=store)
     assert [outcome.from_store for outcome in first] == [False, False]
     second = list(run_jobs(jobs, store=store))
-    assert [outcome.from_store for outcome in second] == [True, True, False]
+    assert [one.from_store for one in second if isinstance(one, Outcome)] == [
+        *(True, True, False)
+    ]
+    assert [one.job.seed for one in second if isinstance(one, Started)] == [2]
     assert (tmp_path / "runs.txt").read_text().split() == ["0", "1", "2"]
 
 
+def test_force_runs_finished_jobs_again(tmp_path):
+    store = Store(tmp_path / "store")
+    job = _job("count", folder=str(tmp_path))
+    store.save(job, {"seed": "another"}, 0.1)
+    (outcome,) = _outcomes([job], store=store, force=True)
+    assert not outcome.from_store
+    assert store.load(job) == {"seed": 0}
+
+
+def test_equal_jobs_are_run_once(tmp_path):
+    jobs = [_job("count", seed, folder=str(tmp_path)) for seed in (0, 1, 0, 0)]
+    events = list(run_jobs(jobs))
+    assert events[::2] == [Started(jobs[0]), Started(jobs[1])]
+    assert len(events) == 4
+    assert (tmp_path / "runs.txt").read_text().split() == ["0", "1"]
+
+
 def test_a_failure_stops_only_itself():
-    outcomes = list(run_jobs([_job("fail"), _job(n=2)]))
-    error, result = outcomes[0].error, outcomes[1].result
-    assert error is not None
-    assert error.strip().endswith("RuntimeError: no such luck")
-    assert result is not None
-    np.testing.assert_array_equal(result["values"], [0, 1])
+    failed, done = _outcomes([_job("fail"), _job(n=2)])
+    assert failed.error is not None
+    assert failed.error.strip().endswith("RuntimeError: no such luck")
+    assert done.result is not None
+    np.testing.assert_array_equal(done.result["values"], [0, 1])
 
 
-def test_processes_give_the_same_as_one(tmp_path):
-    jobs = [_job(n=3, seed=seed) for seed in range(4)]
-    alone = {o.job.seed: o.result for o in run_jobs(jobs)}
-    together = {o.job.seed: o.result for o in run_jobs(jobs, processes=2)}
-    for seed, result in alone.items():
-        other = together[seed]
-        assert result is not None
-        assert other is not None
-        np.testing.assert_array_equal(result["values"], other["values"])
+def test_a_result_that_cannot_be_kept_is_a_failure(tmp_path):
+    failed, done = _outcomes([_job("objects"), _job(n=2)], store=Store(tmp_path))
+    assert failed.error is not None
+    assert "TypeError: job result `bad` must hold numbers" in failed.error
+    assert done.error is None
 
 
-def test_a_process_that_dies_is_reported():
-    outcomes = list(run_jobs([_job("die"), _job("die", seed=1)], processes=2))
-    for outcome in outcomes:
-        assert outcome.error is not None
-        assert outcome.error.startswith("the process of this job died: ")
+def test_a_fresh_result_is_what_the_store_gives_back(tmp_path):
+    store, job = Store(tmp_path), _job(n=3)
+    (fresh,) = _outcomes([job], store=store)
+    (kept,) = _outcomes([job], store=store)
+    assert fresh.result is not None
+    assert kept.result is not None
+    assert list(map(type, fresh.result.values())) == [np.ndarray, str]
+    np.testing.assert_array_equal(fresh.result["values"], kept.result["values"])
+    assert plain_result({"x": (1, 2.5)}) == {"x": [1, 2.5]}
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        plain_result({"x": {1, 2}})
 
 
-def test_workers_have_one_thread_and_the_parent_keeps_its_own(monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    monkeypatch.setenv("XLA_FLAGS", "--mine")
-    jobs = [_job("environment", seed=seed) for seed in range(2)]
-    for outcome in run_jobs(jobs, processes=2):
-        assert outcome.result is not None
-        assert outcome.result["threads"] == "1"
-        assert outcome.result["flags"].startswith("--mine ")
-    assert os.environ["OMP_NUM_THREADS"] == "7"
-    assert os.environ["XLA_FLAGS"] == "--mine"
+def test_any_callable_is_an_engine(tmp_path):
+    job = _job(n=3)
 
+    def engine(jobs):
+        assert jobs == [job]
+        return iter([Started(job), Outcome(job, {"x": 1}, None, 2.0)])
 
-def test_unwritable_store_is_found_at_once(tmp_path):
-    file = tmp_path / "a file"
-    file.write_text("")
-    with pytest.raises(OSError, match=r"exists|directory"):
-        Store(file)
-    locked = tmp_path / "locked"
-    locked.mkdir()
-    locked.chmod(stat.S_IRUSR | stat.S_IXUSR)
-    if not os.access(locked, os.W_OK):
-        with pytest.raises(PermissionError):
-            Store(locked)
+    store = Store(tmp_path)
+    assert len(list(run_jobs([job], store=store, engine=engine))) == 2
+    assert store.load(job) == {"x": 1}
 
 
 def test_provenance_names_versions():

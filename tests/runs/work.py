@@ -1,6 +1,7 @@
 """Jobs for the tests to run."""
 
 import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,11 @@ def fail(config, seed):
     raise RuntimeError("no such luck")
 
 
+def objects(config, seed):
+    """Returns what no store can keep."""
+    return {"bad": np.array([object()])}
+
+
 def die(config, seed):
     """Takes its process along."""
     os._exit(3)
@@ -30,5 +36,45 @@ def die(config, seed):
 
 def environment(config, seed):
     """What a worker finds."""
-    flags = os.environ.get("XLA_FLAGS", "")
-    return {"threads": os.environ.get("OMP_NUM_THREADS", ""), "flags": flags}
+    names = ("XLA_FLAGS", "OMP_NUM_THREADS", "JAX_COMPILATION_CACHE_DIR")
+    return {name: os.environ.get(name, "") for name in names} | {"pid": os.getpid()}
+
+
+def hold(config, seed):
+    """Leaves its process number in `folder` and waits there for a file `go`."""
+    folder = Path(config["folder"])
+    draft = folder / f"draft-{seed}-{os.getpid()}"
+    draft.write_text(str(os.getpid()), encoding="utf-8")
+    draft.rename(folder / f"pid-{seed}-{os.getpid()}")
+    until(lambda: (folder / "go").exists())
+    return {"values": np.arange(3) + seed}
+
+
+def held(folder):
+    """Numbers of the processes that hold a job, each once they are there."""
+    return [int(path.read_text(encoding="utf-8")) for path in folder.glob("pid-*")]
+
+
+def until(holds, seconds=60.0):
+    """Wait for something that comes soon."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.02)
+
+
+def gone(process):
+    """Whether a process has ended, its parent told or not."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return True
+    return state.rpartition(")")[2].split()[0] in "ZX"
+
+
+def compiled(config, seed):
+    """Something that JAX compiles."""
+    import jax
+
+    x = jax.numpy.arange(100.0) / 7 + seed
+    return {"values": jax.jit(lambda one: jax.numpy.sin(one) @ one)(x)}

@@ -1,0 +1,29 @@
+"""What a job does: check a claim, or compute a table of a figure.
+
+This file is part of every job's name. It finds work by the name of a module and imports
+neither the catalogue nor the engine, so that editing those renames no job.
+"""
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from iclab.evidence import case_key, run_claim
+
+
+def check_claim(config: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Run the claim of the module `claim`; the result is plain JSON."""
+    claim = importlib.import_module(config["claim"]).CLAIM
+    result = run_claim(claim, config["scale"], seed)
+    cases = [case.json() for case in result.cases]
+    return {"verdict": result.verdict, "cases": cases, "seconds": result.seconds}
+
+
+def compute_table(config: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Compute one table with the function `compute`, a "module:function"."""
+    module, _, name = config["compute"].partition(":")
+    compute = getattr(importlib.import_module(module), name)
+    table = compute(config["settings"], case_key(seed, config["table"]))
+    return {name: np.asarray(column) for name, column in table.items()}

@@ -1,0 +1,53 @@
+"""What happens to jobs while they run, in the words that all engines share."""
+
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from iclab.runs._job import Job, Result, plain_result
+
+
+class EngineProblem(Exception):
+    """Something that the user can put right; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """A process or a worker took the job."""
+
+    job: Job
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended: with a result, or with the traceback of what stopped it."""
+
+    job: Job
+    result: Result | None
+    error: str | None
+    seconds: float
+    from_store: bool = False
+
+
+Event = Started | Outcome
+
+# What runs jobs. Each job ends with one outcome; one job's failure stops no other.
+Engine = Callable[[Sequence[Job]], Iterator[Event]]
+
+
+def attempt(job: Job) -> Outcome:
+    """Do a job here and now; what stops it becomes a traceback."""
+    start = time.perf_counter()
+    try:
+        result, error = plain_result(job.run()), None
+    except Exception:
+        result, error = None, traceback.format_exc()
+    return Outcome(job, result, error, time.perf_counter() - start)
+
+
+def here(jobs: Sequence[Job]) -> Iterator[Event]:
+    """The simplest engine: one job after the other, in this process."""
+    for job in jobs:
+        yield Started(job)
+        yield attempt(job)

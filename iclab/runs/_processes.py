@@ -1,0 +1,188 @@
+"""Run jobs in processes of this machine."""
+
+import contextlib
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from iclab.runs._environment import compilation_cache, one_thread
+from iclab.runs._events import Event, Outcome, Started, attempt
+from iclab.runs._job import Job
+
+
+class Processes:
+    """An engine: `count` processes, each with one compute thread.
+
+    So they do not fight over the cores, and results do not depend on `count`, to the
+    last bit: sums over several threads do. A process that dies loses only the job that
+    it was doing. Compiled programs are shared through the folder `cache`, if there is
+    one.
+    """
+
+    def __init__(self, count: int, *, cache: Path | None = None):
+        self.count = count
+        self.cache = cache
+
+    def __call__(self, jobs: Sequence[Job]) -> Iterator[Event]:
+        """Yield what happens to the jobs; no process outlives this."""
+        waiting = deque(jobs)
+        idle: list[_Process] = []
+        busy: list[_Process] = []
+        try:
+            while waiting or busy:
+                while waiting and len(busy) < self.count:
+                    process = self._free(idle)
+                    busy.append(process)
+                    process.take(waiting.popleft())
+                    yield Started(process.job)
+                for process in _ended(busy):
+                    busy.remove(process)
+                    outcome = process.outcome()
+                    if process.alive():
+                        idle.append(process)
+                    yield outcome
+        finally:
+            for process in [*idle, *busy]:
+                process.end()
+
+    def _free(self, idle: list["_Process"]) -> "_Process":
+        """A process with nothing to do, a new one if need be."""
+        while idle:
+            process = idle.pop()
+            if process.alive():
+                return process
+            process.end()
+        return _Process(self._environment())
+
+    def _environment(self) -> dict[str, str]:
+        shared = {} if self.cache is None else compilation_cache(self.cache)
+        return one_thread() | shared
+
+
+class _Process:
+    """A process that does one job at a time, seen from here."""
+
+    job: Job
+
+    def __init__(self, environment: Mapping[str, str]):
+        # `spawn`, because JAX does not survive a fork.
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        with _changed(environment), _interrupts_held():
+            self._process.start()
+        theirs.close()
+
+    @property
+    def signals(self) -> tuple[Connection, int]:
+        """Ready when the job has ended or the process has died."""
+        return self._pipe, self._process.sentinel
+
+    def alive(self) -> bool:
+        return self._process.is_alive()
+
+    def take(self, job: Job) -> None:
+        """Begin a job; whether that went well is seen in its outcome."""
+        self.job, self._start = job, time.perf_counter()
+        with contextlib.suppress(OSError):
+            self._pipe.send(job)
+
+    def outcome(self) -> Outcome:
+        """How the job ended, once `signals` are ready."""
+        try:
+            if self._pipe.poll():
+                return self._pipe.recv()
+        except (EOFError, OSError):
+            pass
+        self.end()
+        error = f"the process of this job died: {_death(self._process.exitcode)}"
+        return Outcome(self.job, None, error, time.perf_counter() - self._start)
+
+    def end(self) -> None:
+        # Nothing is lost: a process keeps nothing and hands over only whole results.
+        self._process.kill()
+        self._process.join()
+        self._pipe.close()
+
+
+def _ended(busy: Sequence[_Process]) -> list[_Process]:
+    """Wait until a process has ended its job or died."""
+    ready = multiprocessing.connection.wait(
+        [one for process in busy for one in process.signals]
+    )
+    return [process for process in busy if any(s in ready for s in process.signals)]
+
+
+def _death(code: int | None) -> str:
+    if code is None or code >= 0:
+        return f"exit code {code}"
+    hint = " (was there enough memory?)" if -code == signal.SIGKILL else ""
+    return f"killed by {signal.Signals(-code).name}{hint}"
+
+
+def _serve(pipe: Connection) -> None:
+    """Do the jobs that come through the pipe, until it or the parent is gone."""
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    # A damaged entry, as a killed process may leave it, is compiled afresh.
+    warnings.filterwarnings("ignore", "Error .*persistent compilation cache")
+    # The pipe breaks when the parent has gone, or wants no more.
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            pipe.send(attempt(pipe.recv()))
+
+
+def _leave_with_parent() -> None:
+    """End this process, in the middle of its work too, when the parent is gone."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+@contextlib.contextmanager
+def _changed(environment: Mapping[str, str]) -> Iterator[None]:
+    """Let processes started inside have these variables."""
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let processes started inside never hear Ctrl-C, and the parent only afterwards.
+
+    It is the parent that answers, and a start must not stop half way.
+    """
+    # Starting this helper of Python's ends the blocking of signals: before, not inside.
+    resource_tracker.ensure_running()
+    heard: list[int] = []
+    in_main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT)
+    if in_main:
+        # Blocking alone is not enough: another thread may receive the signal.
+        signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if in_main:
+            signal.signal(signal.SIGINT, handler)
+        if heard:
+            signal.raise_signal(signal.SIGINT)

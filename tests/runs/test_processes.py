@@ -1,0 +1,164 @@
+"""Jobs in processes of this machine, some of which die."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from iclab.runs import Job, Outcome, Processes, Started, Store, run_jobs
+from tests.runs import program, work
+
+ROOT = Path(__file__).parents[2]
+
+
+def _job(name="square", seed=0, **config):
+    return Job(f"tests.runs.work:{name}", config, seed)
+
+
+def _outcomes(jobs, **options):
+    return [one for one in run_jobs(jobs, **options) if isinstance(one, Outcome)]
+
+
+def test_processes_give_the_same_as_one():
+    jobs = [_job(n=3, seed=seed) for seed in range(4)]
+    alone = {one.job.seed: one.result for one in _outcomes(jobs)}
+    together = {o.job.seed: o.result for o in _outcomes(jobs, engine=Processes(2))}
+    for seed, result in alone.items():
+        other = together[seed]
+        assert result is not None
+        assert other is not None
+        np.testing.assert_array_equal(result["values"], other["values"])
+
+
+def test_no_more_jobs_have_started_than_processes_work(tmp_path):
+    jobs = [_job("hold", seed, folder=str(tmp_path)) for seed in range(3)]
+    events = run_jobs(jobs, engine=Processes(2))
+    first, second = next(events), next(events)
+    assert (first, second) == (Started(jobs[0]), Started(jobs[1]))
+    work.until(lambda: len(work.held(tmp_path)) == 2)
+    (tmp_path / "go").touch()
+    assert isinstance(next(events), Outcome)
+    assert Started(jobs[2]) in list(events)
+
+
+def test_processes_that_die_lose_only_their_jobs(tmp_path):
+    jobs = [_job("die"), *(_job(n=2, seed=seed) for seed in range(3)), _job("die", 1)]
+    store = Store(tmp_path)
+    outcomes = _outcomes(jobs, store=store, engine=Processes(2))
+    assert len(outcomes) == 5
+    for outcome in outcomes:
+        if outcome.job.function.endswith("die"):
+            assert outcome.error == "the process of this job died: exit code 3"
+            assert store.failure(outcome.job) == outcome.error
+        else:
+            assert outcome.error is None
+            assert store.has(outcome.job)
+
+
+def test_a_killed_process_is_said_in_words(tmp_path):
+    jobs = [_job("hold", seed, folder=str(tmp_path)) for seed in range(3)]
+    events = run_jobs(jobs, engine=Processes(2))
+    next(events), next(events)
+    work.until(lambda: len(work.held(tmp_path)) == 2)
+    (victim,) = [int(p.name.split("-")[2]) for p in tmp_path.glob("pid-1-*")]
+    os.kill(victim, signal.SIGKILL)
+    died = next(events)
+    assert isinstance(died, Outcome)
+    assert died.job == jobs[1]
+    assert died.error == (
+        "the process of this job died: killed by SIGKILL (was there enough memory?)"
+    )
+    (tmp_path / "go").touch()
+    rest = [one for one in events if isinstance(one, Outcome)]
+    assert {one.job.seed for one in rest if one.error is None} == {0, 2}
+
+
+def test_who_stops_listening_ends_the_processes(tmp_path):
+    jobs = [_job("hold", seed, folder=str(tmp_path)) for seed in range(2)]
+    for event in run_jobs(jobs, engine=Processes(2)):
+        if event == Started(jobs[1]):
+            work.until(lambda: len(work.held(tmp_path)) == 2)
+            break
+    work.until(lambda: all(map(work.gone, work.held(tmp_path))))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_processes_have_one_thread_and_the_parent_its_own(count, monkeypatch, tmp_path):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.setenv("XLA_FLAGS", "--mine")
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    jobs = [_job("environment", seed=seed) for seed in range(2)]
+    outcomes = _outcomes(jobs, engine=Processes(count, cache=tmp_path))
+    assert len(outcomes) == 2
+    for outcome in outcomes:
+        assert outcome.result is not None
+        assert outcome.result["OMP_NUM_THREADS"] == "1"
+        flags = outcome.result["XLA_FLAGS"]
+        assert flags.startswith("--mine ")
+        assert "intra_op_parallelism_threads=1" in flags
+        assert Path(outcome.result["JAX_COMPILATION_CACHE_DIR"]).parent == tmp_path
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+    assert os.environ["XLA_FLAGS"] == "--mine"
+    assert "JAX_COMPILATION_CACHE_DIR" not in os.environ
+
+
+def test_a_damaged_cache_of_programs_does_no_harm(tmp_path, capfd):
+    def run():
+        (outcome,) = _outcomes([_job("compiled")], engine=Processes(1, cache=tmp_path))
+        assert outcome.result is not None, outcome.error
+        return outcome.result["values"]
+
+    fresh = run()
+    entries = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(entries) > 1
+    for number, path in enumerate(entries):
+        content = path.read_bytes()
+        path.write_bytes([content[: len(content) // 2], b"", b"?"][number % 3])
+    assert run() == fresh
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.fixture
+def running(tmp_path):
+    """A program in a session of its own, with one job done and two processes at work.
+
+    What it starts ends with it, whatever happens.
+    """
+    command = [sys.executable, "-m", "tests.runs.program", str(tmp_path)]
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    work.until(lambda: len(work.held(tmp_path)) == 2 or process.poll() is not None)
+    yield process
+    (tmp_path / "go").touch()
+    process.kill()
+    process.communicate()
+
+
+def test_ctrl_c_ends_all_processes_and_keeps_what_is_done(running, tmp_path):
+    # As a terminal does: to the whole group, children included.
+    os.killpg(running.pid, signal.SIGINT)
+    output, errors = running.communicate(timeout=60)
+    assert (running.returncode, output, errors) == (130, "", "")
+    assert all(map(work.gone, work.held(tmp_path)))
+    store = Store(tmp_path / "store")
+    first, *others = program.jobs(tmp_path)
+    assert store.has(first)
+    assert not any(map(store.has, others))
+
+
+def test_processes_end_with_a_killed_parent(running, tmp_path):
+    running.kill()
+    running.wait()
+    work.until(lambda: all(map(work.gone, work.held(tmp_path))))
+    store = Store(tmp_path / "store")
+    assert store.has(program.jobs(tmp_path)[0])
