@@ -82,10 +82,9 @@ def train(options: argparse.Namespace) -> int:
     given = {name: value for name, value in given.items() if value is not None}
     begin = time.perf_counter()
     try:
-        if options.distributed or options.coordinator is not None:
-            training.join_processes(
-                options.coordinator, options.processes, options.process_id
-            )
+        places = (options.coordinator, options.processes, options.process_id)
+        if options.distributed or any(value is not None for value in places):
+            training.join_processes(*places)
         settings = recipe.Settings(**given)
         problem, model, plan = recipe.build(settings)
         result = training.train(
@@ -99,7 +98,7 @@ def train(options: argparse.Namespace) -> int:
             tensorboard=options.tensorboard,
             report=_lines(plan.steps),
         )
-    except training.NotFinite as explosion:
+    except training.Diverged as explosion:
         print(f"iclab train: {explosion}", file=sys.stderr)
         return 1
     except ValueError as mistake:

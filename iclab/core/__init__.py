@@ -23,5 +23,6 @@ from iclab.core._symmetric import (
 from iclab.core._tensor_file import (
     DamagedFile as DamagedFile,
     read_tensors as read_tensors,
+    remove_drafts as remove_drafts,
     write_tensors as write_tensors,
 )

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,9 @@ import safetensors.numpy
 # Everything that iclab adds to a file's header is the text under this one name:
 # several names would be written in an order that changes from run to run.
 _NAME = "iclab"
+
+# How names of files end that are not yet whole.
+_DRAFT = ".draft"
 
 
 class DamagedFile(ValueError):
@@ -31,25 +34,33 @@ def write_tensors(
     """Write arrays and a JSON `description` as safetensors, with a checksum.
 
     The file appears under its name by one rename, after it has reached the disk. The
-    same content gives the same bytes. `header` adds what other programs look for.
+    same content gives the same bytes, but for the order of the `header`, which adds
+    what other programs look for.
     """
     arrays = {name: np.ascontiguousarray(tensors[name]) for name in sorted(tensors)}
     # `ascontiguousarray` makes numbers without axes into vectors.
     arrays = {name: a.reshape(np.shape(tensors[name])) for name, a in arrays.items()}
-    content = {"sha256": _checksum(arrays, description), **description}
-    metadata = {_NAME: json.dumps(content, sort_keys=True), **(header or {})}
+    known = {"sha256": _checksum(arrays, description), **description}
+    metadata = {_NAME: json.dumps(known, sort_keys=True), **(header or {})}
+    content = safetensors.numpy.save(arrays, metadata=metadata)
     target = Path(path)
-    handle, draft = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_DRAFT}")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(safetensors.numpy.save(arrays, metadata=metadata))
+        with open(draft, "xb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(draft, 0o666 & ~_umask())
         os.replace(draft, target)
     except BaseException:
-        os.unlink(draft)
+        draft.unlink(missing_ok=True)
         raise
+    _sync_folder(target.parent)
+
+
+def remove_drafts(folder: str | os.PathLike[str]) -> None:
+    """Remove what `write_tensors` left unfinished in a folder when it was killed."""
+    for draft in Path(folder).glob(f".*{_DRAFT}"):
+        draft.unlink(missing_ok=True)
 
 
 def read_tensors(
@@ -70,7 +81,7 @@ def read_tensors(
     try:
         description = json.loads(metadata[_NAME])
         checksum = description.pop("sha256")
-    except (ValueError, KeyError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise DamagedFile(f"{path} has an unreadable header") from None
     if checksum != _checksum(tensors, description):
         raise DamagedFile(f"{path} was altered: its checksum does not match")
@@ -86,7 +97,13 @@ def _checksum(tensors: Mapping[str, np.ndarray], description: Mapping[str, Any])
     return digest.hexdigest()
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _sync_folder(folder: Path) -> None:
+    """Let the rename reach the disk too, where folders can be opened for that."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

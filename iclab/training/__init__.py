@@ -11,23 +11,17 @@ from iclab.training._curriculum import (
 )
 from iclab.training._descent import (
     DescentPath as DescentPath,
-    Diverged as Diverged,
     TrainingResult as TrainingResult,
     descend as descend,
     descent_path as descent_path,
-    fit as fit,
-    fit_fixed as fit_fixed,
-    fit_fresh as fit_fresh,
 )
+from iclab.training._diverged import Diverged as Diverged
 from iclab.training._gradient_flow import (
     FlowResult as FlowResult,
     gradient_flow as gradient_flow,
     integrate_flow as integrate_flow,
 )
-from iclab.training._in_context import (
-    AbstractProblem as AbstractProblem,
-    InContext as InContext,
-)
+from iclab.training._in_context import InContext as InContext
 from iclab.training._looped import (
     LoopedRuns as LoopedRuns,
     fit_loops as fit_loops,
@@ -42,23 +36,26 @@ from iclab.training._minimise import (
     minimise as minimise,
 )
 from iclab.training._plan import Optimiser as Optimiser, Plan as Plan
+from iclab.training._problem import (
+    AbstractProblem as AbstractProblem,
+    FixedSet as FixedSet,
+)
 from iclab.training._processes import join_processes as join_processes
 from iclab.training._representation import (
+    OverRepresentation as OverRepresentation,
     batch_loss as batch_loss,
     exact_gap as exact_gap,
     exact_loss as exact_loss,
     train_exact as train_exact,
-    train_sampled as train_sampled,
     two_rates as two_rates,
 )
+from iclab.training._run_folder import CannotSave as CannotSave
 from iclab.training._trained_lsa import (
     initial_lsa as initial_lsa,
     trained_lsa as trained_lsa,
     trained_lsa_random_covariance as trained_lsa_random_covariance,
 )
 from iclab.training._trainer import (
-    CannotSave as CannotSave,
-    NotFinite as NotFinite,
     TrainedModel as TrainedModel,
     train as train,
 )

@@ -10,12 +10,18 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from iclab.core import DamagedFile, read_tensors, require, write_tensors
+from iclab.core import (
+    DamagedFile,
+    read_tensors,
+    remove_drafts,
+    require,
+    write_tensors,
+)
 from iclab.training._plan import differences
 
 StateT = TypeVar("StateT", bound=PyTree)
 
-_NAME = re.compile(r"step-(\d+)\.safetensors")
+_NAME = re.compile(r"step-(\d{9,})\.safetensors")
 
 
 class OtherConfiguration(ValueError):
@@ -46,12 +52,18 @@ class Checkpoints:
     def save(
         self, step: int, state: PyTree[Any], configuration: Mapping[str, Any]
     ) -> None:
-        """Write a checkpoint whole, then let go of the oldest."""
+        """Write a checkpoint whole, then let go of what it replaces.
+
+        These are the oldest ones, those of later steps, which `load` found damaged, and
+        what a killed run left unfinished.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         description = {"step": step, "configuration": dict(configuration)}
         write_tensors(self.path(step), _named(state), description)
-        for old in [s for s in self.steps() if s <= step][self.keep :]:
-            self.path(old).unlink(missing_ok=True)
+        kept = [s for s in self.steps() if s <= step][: self.keep]
+        for other in set(self.steps()) - set(kept):
+            self.path(other).unlink(missing_ok=True)
+        remove_drafts(self.folder)
 
     def load(
         self,
@@ -62,8 +74,8 @@ class Checkpoints:
     ) -> tuple[int, StateT] | None:
         """Newest whole checkpoint, as a tree like `like`; None if there is none.
 
-        Damaged files are named to `warn` and passed over; if all are, that is an error.
-        So is a checkpoint of another configuration.
+        Damaged and unreadable files are named to `warn` and passed over; if all are,
+        that is an error. So is a checkpoint of another configuration.
         """
         steps = self.steps()
         for step in steps:
@@ -74,6 +86,10 @@ class Checkpoints:
                     raise DamagedFile(f"{path} is not a checkpoint")
             except DamagedFile as damage:
                 warn(f"{damage}; trying the one before")
+                continue
+            except OSError as error:
+                reason = error.strerror or error
+                warn(f"cannot read {path}: {reason}; trying the one before")
                 continue
             found = differences(description["configuration"], configuration)
             if found:

@@ -1,4 +1,4 @@
-"""Training with finite steps: on an exact loss, on fresh samples, on a fixed set."""
+"""Gradient descent with finite steps on an exact loss."""
 
 import math
 from collections.abc import Callable
@@ -8,18 +8,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, Int, PyTree
 
-from iclab.core import AbstractPredictor, finite_number, positive_integer, require
-from iclab.tasks import AbstractTask
+from iclab.core import finite_number, positive_integer, require
+from iclab.training._diverged import Diverged
 from iclab.training._progress import progress
 
 ParametersT = TypeVar("ParametersT")
-PredictorT = TypeVar("PredictorT", bound=AbstractPredictor)
-
-# Steps in one compiled call. Between calls the progress bar moves and a loss that is
-# not a number is noticed.
-_CHUNK = 256
 
 
 class TrainingResult(eqx.Module, Generic[ParametersT]):
@@ -35,18 +30,6 @@ class TrainingResult(eqx.Module, Generic[ParametersT]):
     recorded_at: Int[Array, " records"] | None = None
 
 
-class Diverged(ValueError):
-    """Training whose loss left the finite numbers, or its limit.
-
-    `result` keeps what was computed: the losses up to and with the bad one, the records
-    so far, and as `final` the last parameters with a good loss.
-    """
-
-    def __init__(self, message: str, result: TrainingResult):
-        super().__init__(message)
-        self.result = result
-
-
 def descend(
     loss: Callable[[ParametersT], Float[Array, ""]],
     start: ParametersT,
@@ -54,148 +37,68 @@ def descend(
     steps: int,
     optimiser: optax.GradientTransformation,
     record: Callable[[ParametersT], PyTree] | None = None,
-    every: int = _CHUNK,
+    every: int = 256,
     limit: float = math.inf,
     show_progress: bool | None = None,
 ) -> TrainingResult[ParametersT]:
     """Minimise `loss` from `start` with an optax optimiser; `optax.sgd` is plain GD.
 
-    `record(parameters)` is kept every `every` steps. A loss that becomes NaN, infinite
-    or larger than `limit` stops with the step at which it did: `Diverged` keeps what
-    was computed until then. `show_progress` defaults to whether standard error is a
-    terminal.
+    `record(parameters)` is kept every `every` steps; between them the progress bar
+    moves, and signals are heard. A loss that becomes NaN, infinite or larger than
+    `limit` stops with the step at which it did: `Diverged` keeps what was computed
+    until then. `show_progress` defaults to whether standard error is a terminal.
     """
-    return _train(
-        lambda parameters, step: loss(parameters),
-        start,
-        steps=steps,
-        optimiser=optimiser,
-        owner="descend",
-        record=record,
-        chunk=positive_integer(every, "descend", "every"),
-        limit=limit,
-        show_progress=show_progress,
-    )
+    owner = "descend"
+    positive_integer(steps, owner, "steps")
+    size = min(positive_integer(every, owner, "every"), steps)
+    if limit != math.inf:
+        finite_number(limit, owner, "limit")
+    dynamic, static = _split(owner, start)
+    evaluate = lambda arrays: loss(eqx.combine(arrays, static))  # noqa: E731
 
+    # One compiled shape serves every chunk: steps past the end are not taken.
+    @eqx.filter_jit
+    def run(carry, first):
+        one = lambda carry, keep: _step(evaluate, optimiser, limit, carry, keep)  # noqa: E731
+        return jax.lax.scan(one, carry, first + jnp.arange(size) < steps)
 
-def fit(
-    predictor: PredictorT,
-    task: AbstractTask,
-    *,
-    examples: int,
-    batch: int,
-    steps: int,
-    optimiser: optax.GradientTransformation,
-    key: PRNGKeyArray,
-    show_progress: bool | None = None,
-) -> TrainingResult[PredictorT]:
-    """Train a predictor on prompts of `examples` examples, `batch` fresh ones a step.
+    losses, records, recorded_at = [], [], []
+    look = None
+    if record is not None:
+        look = eqx.filter_jit(lambda arrays: record(eqx.combine(arrays, static)))
 
-    The loss is the mean squared error on the query. Step t draws its prompts from
-    `fold_in(key, t)` on the device.
-    """
-    positive_integer(examples, "fit", "examples")
-    positive_integer(batch, "fit", "batch")
-    # A mismatch of dimensions is found here, before anything is compiled.
-    jax.eval_shape(lambda: predictor(task.sample(key, examples)))
+    def note(arrays: ParametersT, step: int) -> None:
+        if look is not None:
+            records.append(look(arrays))
+            recorded_at.append(step)
 
-    def loss(predictor: PredictorT, step: Array) -> Float[Array, ""]:
-        prompts = task.sample_batch(jax.random.fold_in(key, step), batch, examples)
-        return jnp.mean((jax.vmap(predictor)(prompts) - prompts.target) ** 2)
+    def result(arrays: ParametersT) -> TrainingResult[ParametersT]:
+        final, values = eqx.combine(arrays, static), jnp.concatenate(losses)
+        if not records:
+            return TrainingResult(final, values)
+        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *records)
+        return TrainingResult(final, values, stacked, jnp.array(recorded_at))
 
-    return _train(
-        loss,
-        predictor,
-        steps=steps,
-        optimiser=optimiser,
-        owner="fit",
-        show_progress=show_progress,
-    )
-
-
-def fit_fresh(
-    loss: Callable[[ParametersT, PRNGKeyArray], Float[Array, ""]],
-    start: ParametersT,
-    *,
-    steps: int,
-    optimiser: optax.GradientTransformation,
-    key: PRNGKeyArray,
-    record: Callable[[ParametersT], PyTree] | None = None,
-    every: int = _CHUNK,
-    limit: float = math.inf,
-    show_progress: bool | None = None,
-) -> TrainingResult[ParametersT]:
-    """Minimise the mean of `loss(parameters, key)` over keys, a fresh one each step.
-
-    Step t uses `fold_in(key, t)`: the loss draws its own batch. The rest as in
-    `descend`.
-    """
-    return _train(
-        lambda parameters, step: loss(parameters, jax.random.fold_in(key, step)),
-        start,
-        steps=steps,
-        optimiser=optimiser,
-        owner="fit_fresh",
-        record=record,
-        chunk=positive_integer(every, "fit_fresh", "every"),
-        limit=limit,
-        show_progress=show_progress,
-    )
-
-
-def fit_fixed(
-    loss: Callable[[ParametersT, Any], Float[Array, ""]],
-    start: ParametersT,
-    data: PyTree[Array],
-    *,
-    batch: int,
-    epochs: int,
-    optimiser: optax.GradientTransformation,
-    key: PRNGKeyArray,
-    record: Callable[[ParametersT], PyTree] | None = None,
-    every: int = 1,
-    limit: float = math.inf,
-    show_progress: bool | None = None,
-) -> TrainingResult[ParametersT]:
-    """Minimise the mean of `loss(parameters, batch)` over a fixed set of samples.
-
-    `data` has a leading axis of samples. Every epoch goes through them once, in an
-    order of its own drawn from `fold_in(key, epoch)`, in full batches: what does not
-    fill the last one waits for the next epoch. `record` is kept every `every` epochs;
-    `recorded_at` and `losses` count steps, ⌊samples/batch⌋ an epoch.
-    """
-    owner = "fit_fixed"
-    positive_integer(epochs, owner, "epochs")
-    positive_integer(batch, owner, "batch")
-    positive_integer(every, owner, "every")
-    sizes = {len(leaf) for leaf in jax.tree.leaves(data)}
-    rule, found = "arrays with one leading axis of samples", f"{sorted(sizes)} samples"
-    require(len(sizes) == 1, owner, "data", rule, found)
-    samples = sizes.pop()
-    require(batch <= samples, owner, "batch", f"at most {samples} samples", batch)
-    an_epoch = samples // batch
-
-    def items(first: Int[Array, ""]) -> Int[Array, "steps batch"]:
-        epochs_of = first // an_epoch + jnp.arange(every)
-        keys = jax.vmap(lambda epoch: jax.random.fold_in(key, epoch))(epochs_of)
-        orders = jax.vmap(lambda one: jax.random.permutation(one, samples))(keys)
-        return orders[:, : an_epoch * batch].reshape(every * an_epoch, batch)
-
-    def loss_of(parameters: ParametersT, item: Int[Array, " batch"]):
-        return loss(parameters, jax.tree.map(lambda leaf: leaf[item], data))
-
-    return _train(
-        loss_of,
-        start,
-        steps=epochs * an_epoch,
-        optimiser=optimiser,
-        owner=owner,
-        items=items,
-        record=record,
-        chunk=every * an_epoch,
-        limit=limit,
-        show_progress=show_progress,
-    )
+    carry = (dynamic, optimiser.init(dynamic), dynamic, jnp.asarray(True))
+    note(dynamic, 0)
+    with progress(owner, steps, show_progress) as advance:
+        for first in range(0, steps, size):
+            carry, values = run(carry, jnp.asarray(first))
+            values = values[: steps - first]
+            fine = jnp.isfinite(values) & (values <= limit)
+            if not bool(jnp.all(fine)):
+                bad = int(jnp.argmin(fine))
+                losses.append(values[: bad + 1])
+                rule = "finite" if limit == math.inf else f"at most {limit:g}"
+                raise Diverged(
+                    f"{owner}: `loss` must be {rule} (try a smaller learning rate),"
+                    f" got {float(values[bad])} at step {first + bad}",
+                    result(carry[2]),
+                )
+            losses.append(values)
+            advance(len(values), f"loss {float(values[-1]):.4g}")
+            note(carry[0], first + len(values))
+    return result(carry[0])
 
 
 class DescentPath(eqx.Module, Generic[ParametersT]):
@@ -226,28 +129,27 @@ def descent_path(
     """
     positive_integer(steps, "descent_path", "steps")
     dynamic, static = _split("descent_path", start)
-    evaluate = lambda arrays, item: loss(eqx.combine(arrays, static))  # noqa: E731
+    evaluate = lambda arrays: loss(eqx.combine(arrays, static))  # noqa: E731
 
-    def one(carry, item):
+    def one(carry, keep):
         dynamic, *_ = carry
         seen = record(eqx.combine(dynamic, static))
-        carry, value = _step(evaluate, optimiser, math.inf, carry, item)
+        carry, value = _step(evaluate, optimiser, math.inf, carry, keep)
         return carry, (value, seen)
 
     carry = (dynamic, optimiser.init(dynamic), dynamic, jnp.asarray(True))
     # One step more than asked for evaluates the last state; it is not taken.
     moves = jnp.arange(steps + 1) < steps
-    (dynamic, *_), (losses, records) = jax.lax.scan(one, carry, (moves, moves))
+    (dynamic, *_), (losses, records) = jax.lax.scan(one, carry, moves)
     finite = jnp.isfinite(losses)
     taken = jnp.where(jnp.all(finite), steps, jnp.argmin(finite))
     return DescentPath(eqx.combine(dynamic, static), losses, records, taken)
 
 
-def _step(loss, optimiser, limit, carry, item):
+def _step(loss, optimiser, limit, carry, keep):
     """One step; parameters stay where they are once a loss was bad, or not `keep`."""
     dynamic, state, good, alive = carry
-    keep, entry = item
-    value, gradient = eqx.filter_value_and_grad(loss)(dynamic, entry)
+    value, gradient = eqx.filter_value_and_grad(loss)(dynamic)
     # Whatever follows a bad loss is not looked at.
     fine = alive & jnp.isfinite(value) & (value <= limit)
     updates, new_state = optimiser.update(gradient, state, dynamic)
@@ -273,78 +175,3 @@ def _split(owner: str, start: Any) -> tuple[Any, Any]:
     rule = "a pytree with arrays of numbers to train"
     require(trained, owner, "start", rule, "none")
     return dynamic, static
-
-
-def _train(
-    loss: Callable[[ParametersT, Array], Float[Array, ""]],
-    start: ParametersT,
-    *,
-    steps: int,
-    optimiser: optax.GradientTransformation,
-    owner: str,
-    show_progress: bool | None,
-    items: Callable[[Int[Array, ""]], PyTree[Array]] | None = None,
-    record: Callable[[ParametersT], PyTree] | None = None,
-    chunk: int = _CHUNK,
-    limit: float = math.inf,
-) -> TrainingResult[ParametersT]:
-    """Chunks of compiled steps; step t minimises `loss(parameters, items(first)[t])`.
-
-    `items(first)` are those of the chunk that begins at step `first`: the indices of
-    the steps unless given.
-    """
-    positive_integer(steps, owner, "steps")
-    if limit != math.inf:
-        finite_number(limit, owner, "limit")
-    dynamic, static = _split(owner, start)
-    size = min(chunk, steps) if items is None else chunk
-
-    def evaluate(arrays, item):
-        return loss(eqx.combine(arrays, static), item)
-
-    # One compiled shape serves every chunk: steps past the end are not taken.
-    @eqx.filter_jit
-    def run(carry, first):
-        indices = first + jnp.arange(size)
-        entries = indices if items is None else items(first)
-        one = lambda carry, item: _step(evaluate, optimiser, limit, carry, item)  # noqa: E731
-        return jax.lax.scan(one, carry, (indices < steps, entries))
-
-    records, recorded_at = [], []
-    look = None
-    if record is not None:
-        look = eqx.filter_jit(lambda arrays: record(eqx.combine(arrays, static)))
-
-    def note(arrays: ParametersT, step: int) -> None:
-        if look is not None:
-            records.append(look(arrays))
-            recorded_at.append(step)
-
-    def result(arrays: ParametersT) -> TrainingResult[ParametersT]:
-        final, values = eqx.combine(arrays, static), jnp.concatenate(losses)
-        if not records:
-            return TrainingResult(final, values)
-        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *records)
-        return TrainingResult(final, values, stacked, jnp.array(recorded_at))
-
-    carry = (dynamic, optimiser.init(dynamic), dynamic, jnp.asarray(True))
-    losses = []
-    note(dynamic, 0)
-    with progress(owner, steps, show_progress) as advance:
-        for first in range(0, steps, size):
-            carry, values = run(carry, jnp.asarray(first))
-            values = values[: steps - first]
-            fine = jnp.isfinite(values) & (values <= limit)
-            if not bool(jnp.all(fine)):
-                bad = int(jnp.argmin(fine))
-                losses.append(values[: bad + 1])
-                rule = "finite" if limit == math.inf else f"at most {limit:g}"
-                raise Diverged(
-                    f"{owner}: `loss` must be {rule} (try a smaller learning rate),"
-                    f" got {float(values[bad])} at step {first + bad}",
-                    result(carry[2]),
-                )
-            losses.append(values)
-            advance(len(values), f"loss {float(values[-1]):.4g}")
-            note(carry[0], first + len(values))
-    return result(carry[0])

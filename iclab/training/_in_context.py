@@ -1,9 +1,7 @@
-"""What a trainer minimises, and the loss of in-context learners."""
+"""The loss of in-context learners, on prompts of a task."""
 
-import abc
 from typing import Any, Literal
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
@@ -11,22 +9,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 from iclab.core import Prompt, positive_integer, require
 from iclab.tasks import AbstractTask
 from iclab.training._curriculum import Curriculum, Stage
-
-
-class AbstractProblem(eqx.Module):
-    """Samples and a loss: all that the trainer knows about what it trains."""
-
-    curriculum: eqx.AbstractVar[Curriculum]
-
-    @abc.abstractmethod
-    def sample(self, key: PRNGKeyArray, stage: Stage) -> PyTree[Array]:
-        """Draw one sample; the trainer maps this over keys."""
-
-    @abc.abstractmethod
-    def loss(
-        self, model: Any, samples: PyTree[Array], stage: Stage
-    ) -> Float[Array, ""]:
-        """Mean loss over samples, which have a leading axis."""
+from iclab.training._problem import AbstractProblem
 
 
 class InContext(AbstractProblem):
@@ -37,8 +20,9 @@ class InContext(AbstractProblem):
 
     $$\frac1n\sum_{i=1}^n\big(\hat y(x_1,y_1,\dots,x_{i-1},y_{i-1},x_i)-y_i\big)^2$$
 
-    which takes a model that has `predictions(inputs, labels)`, such as `models.GPT2`;
-    `"final"` looks at the query only, and takes any predictor.
+    where all points follow the law of the examples. It takes a model that has
+    `predictions(inputs, labels)`, such as `models.GPT2`. `"final"` looks at the query
+    only, with the law that the task has for it, and takes any predictor.
 
     Source: zhang2023, Appendix E (all positions), (3.8) without its 1/2 (the query).
     """
@@ -70,37 +54,41 @@ class InContext(AbstractProblem):
         require(short >= 2, "InContext", "curriculum", "of ≥ 2 points", short)
         self.task, self.curriculum, self.positions = task, curriculum, positions
 
-    def sample(
-        self, key: PRNGKeyArray, stage: Stage
-    ) -> tuple[Float[Array, "n d"], Float[Array, " n"]]:
-        """Inputs and labels of a prompt; dimensions that are not active are zero."""
+    def sample(self, key: PRNGKeyArray, stage: Stage) -> PyTree[Array]:
+        """A prompt, or with `positions="all"` inputs and labels of all points.
+
+        Dimensions that are not active are zero.
+        """
+        if self.positions == "final":
+            return self._prompt(key, stage)
         n = stage.points
         for_latent, for_inputs, for_noise = jax.random.split(key, 3)
         latent = self.task.latent(for_latent)
-        active = jnp.arange(self.task.dimension) < stage.active_dimensions
-        X = jnp.where(active[None], self.task.inputs(latent, n, for_inputs), 0)
-        y = self.task.labels(latent, X) + self.task.noise(latent, n, for_noise)
-        return X, y
+        X = self._active(self.task.inputs(latent, n, for_inputs), stage)
+        return X, self.task.labels(latent, X) + self.task.noise(latent, n, for_noise)
 
     def loss(
-        self,
-        model: Any,
-        samples: tuple[Float[Array, "b n d"], Float[Array, "b n"]],
-        stage: Stage,
+        self, model: Any, samples: PyTree[Array], stage: Stage
     ) -> Float[Array, ""]:
-        inputs, labels = samples
         if self.positions == "final":
-            prompts, targets = jax.vmap(lambda X, y: _prompt(X, y, stage))(*samples)
-            return jnp.mean((jax.vmap(model)(prompts) - targets) ** 2)
+            return jnp.mean((jax.vmap(model)(samples) - samples.target) ** 2)
+        inputs, labels = samples
         errors = (jax.vmap(model.predictions)(inputs, labels) - labels) ** 2
         counts = jnp.arange(stage.points) < stage.active_points
         total = jnp.sum(jnp.where(counts[None], errors, 0))
         return total / (len(labels) * stage.active_points)
 
+    def _prompt(self, key: PRNGKeyArray, stage: Stage) -> Prompt:
+        """As `AbstractTask.sample` draws it, in the active dimensions."""
+        task, n = self.task, stage.points - 1
+        keys = jax.random.split(key, 5)
+        latent = task.latent(keys[0])
+        X = self._active(task.inputs(latent, n, keys[1]), stage)
+        y = task.labels(latent, X) + task.noise(latent, n, keys[2])
+        x_q = self._active(task.query(latent, X, keys[3])[None], stage)
+        target = task.labels(latent, x_q)[0] + task.target_noise(latent, keys[4])
+        return Prompt(X, y, x_q[0], target).prefix(stage.active_points - 1)
 
-def _prompt(
-    X: Float[Array, "n d"], y: Float[Array, " n"], stage: Stage
-) -> tuple[Prompt, Float[Array, ""]]:
-    """The last active point as the query, those before it as examples."""
-    last = stage.active_points - 1
-    return Prompt(X[:-1], y[:-1], X[last]).prefix(last), y[last]
+    def _active(self, X: Float[Array, "n d"], stage: Stage) -> Float[Array, "n d"]:
+        active = jnp.arange(self.task.dimension) < stage.active_dimensions
+        return jnp.where(active[None], X, 0)

@@ -18,28 +18,22 @@ class MetricsFile:
         self, path: str | os.PathLike[str], first_step: int, *, tensorboard: bool
     ):
         self.path = Path(path)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         self._writer = None
         if tensorboard:
             self._writer = _tensorboard(self.path.parent / "tensorboard", first_step)
-        self._cut(first_step)
-
-    def _cut(self, first_step: int) -> None:
-        """Lines of steps that will be taken again, or that a crash cut short, go."""
-        kept = []
-        if first_step and self.path.is_file():
-            for line in self.path.read_text(encoding="utf-8").splitlines():
-                try:
-                    if json.loads(line)["step"] <= first_step:
-                        kept.append(line + "\n")
-                except (ValueError, KeyError, TypeError):
-                    break
-        self.path.write_text("".join(kept), encoding="utf-8")
+        # Cut where it stands: a run that is killed here keeps the lines before.
+        with open(self.path, "ab") as file:
+            file.truncate(_length_until(self.path.read_bytes(), first_step))
 
     def write(self, row: Mapping[str, Any]) -> None:
-        """Append a line."""
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+        """Append a line, or nothing of it."""
+        before = self.path.stat().st_size if self.path.exists() else 0
+        try:
+            with open(self.path, "ab") as file:
+                file.write(json.dumps(row).encode() + b"\n")
+        except OSError:
+            os.truncate(self.path, before)
+            raise
         if self._writer is not None:
             for name, value in row.items():
                 if name != "step":
@@ -51,6 +45,20 @@ class MetricsFile:
             self._writer.close()
 
 
+def _length_until(content: bytes, step: int) -> int:
+    """Bytes of the lines up to a step; what a crash cut short does not count."""
+    length = 0
+    for line in content.splitlines(keepends=True):
+        try:
+            kept = line.endswith(b"\n") and json.loads(line)["step"] <= step
+        except (ValueError, KeyError, TypeError):
+            kept = False
+        if not kept:
+            break
+        length += len(line)
+    return length
+
+
 def _tensorboard(folder: Path, first_step: int) -> Any:
     if importlib.util.find_spec(_TENSORBOARD) is None:
         raise ValueError(
@@ -58,4 +66,5 @@ def _tensorboard(folder: Path, first_step: int) -> Any:
             f" pip install {_TENSORBOARD}"
         )
     module = importlib.import_module(_TENSORBOARD)
-    return module.SummaryWriter(str(folder), purge_step=first_step)
+    # What it shows from that step on will be written again.
+    return module.SummaryWriter(str(folder), purge_step=first_step + 1)

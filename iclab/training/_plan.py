@@ -35,7 +35,7 @@ class Optimiser:
         _one_of(self.method, owner, "method", ("adam", "adamw", "sgd"))
         _one_of(self.schedule, owner, "schedule", ("constant", "linear", "cosine"))
         _above_zero(self.learning_rate, owner, "learning_rate")
-        finite_number(self.warmup, owner, "warmup", at_least=0)
+        _not_negative(self.warmup, owner, "warmup")
         finite_number(self.weight_decay, owner, "weight_decay", at_least=0)
         finite_number(self.momentum, owner, "momentum", at_least=0)
         if self.clip is not None:
@@ -90,7 +90,12 @@ class Plan:
         positive_integer(self.batch, "Plan", "batch")
         kinds = ("float32", "float64", "bfloat16")
         _one_of(self.precision, "Plan", "precision", kinds)
-        finite_number(self.seed, "Plan", "seed", at_least=0)
+        _not_negative(self.seed, "Plan", "seed")
+
+    @property
+    def endless(self) -> bool:
+        """Whether a step does not depend on how many there will be."""
+        return self.optimiser.schedule == "constant"
 
 
 def described(plan: Plan, problem: Any, model: Any) -> dict[str, Any]:
@@ -100,22 +105,26 @@ def described(plan: Plan, problem: Any, model: Any) -> dict[str, Any]:
     number of steps matters only to schedules that end with it.
     """
     flat = _flat("", plan, values=True)
-    if plan.optimiser.schedule == "constant":
+    if plan.endless:
         del flat["steps"]
     flat |= _flat("problem", problem, values=True)
     return flat | _flat("model", model, values=False)
 
 
 def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
-    """Every setting in which two runs differ, in words."""
-    names = sorted(set(there) | set(here))
-    missing = "nothing"
-    return [
-        f"`{name}` is {there.get(name, missing)} there and {here.get(name, missing)}"
-        " here"
-        for name in names
-        if there.get(name, missing) != here.get(name, missing)
-    ]
+    """Every setting in which two runs differ, in words.
+
+    Where a part is of another kind, what it is made of is not gone into.
+    """
+    found: list[str] = []
+    other_kinds: tuple[str, ...] = ()
+    for name in sorted(set(there) | set(here)):
+        one, other = there.get(name, "nothing"), here.get(name, "nothing")
+        if one == other or name.startswith(other_kinds):
+            continue
+        found.append(f"`{name}` is {one} there and {other} here")
+        other_kinds += (f"{name}.", f"{name}[")
+    return found
 
 
 def _flat(name: str, value: Any, *, values: bool) -> dict[str, Any]:
@@ -131,6 +140,9 @@ def _flat(name: str, value: Any, *, values: bool) -> dict[str, Any]:
         own, inside = {}, {f"{name}[{i}]": one for i, one in enumerate(value)}
     elif isinstance(value, (jax.Array, np.ndarray)):
         return {name: _array_text(np.asarray(value), values=values)}
+    elif callable(value) and hasattr(value, "__qualname__"):
+        # Its `repr` has an address that changes from process to process.
+        return {name: f"{value.__module__}.{value.__qualname__}"}
     else:
         plain = value is None or isinstance(value, (bool, int, float, str))
         return {name: value if plain else repr(value)}
@@ -149,6 +161,12 @@ def _array_text(array: np.ndarray, *, values: bool) -> str:
 
 def _one_of(value: str, owner: str, name: str, known: tuple[str, ...]) -> None:
     require(value in known, owner, name, f"one of {', '.join(known)}", repr(value))
+
+
+def _not_negative(value: int, owner: str, name: str) -> None:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    rule = "an integer from 0 to 2⁶³ − 1"
+    require(whole and 0 <= value < 2**63, owner, name, rule, value)
 
 
 def _above_zero(value: float, owner: str, name: str) -> None:

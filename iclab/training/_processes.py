@@ -33,16 +33,24 @@ def join_processes(
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     try:
         jax.distributed.initialize(coordinator, processes, process_id)
+        # All are here now. The first collective of CPUs waits for nobody longer than
+        # half a minute, which may be too short once each goes its own way.
+        agreed(0, False)
     except (ValueError, RuntimeError) as error:
         raise ValueError(f"{owner}: cannot join the other processes: {error}") from None
 
 
 def agreed(count: int, stop: bool) -> tuple[int, bool]:
-    """Process 0's count, and whether any process wants to stop."""
+    """Process 0's count, and whether any process wants to stop; all of them ask."""
     if jax.process_count() == 1:
         return count, stop
     table = multihost_utils.process_allgather(np.array([count, stop], np.int32))
     return int(table[0, 0]), bool(np.any(table[:, 1]))
+
+
+def anywhere(holds: bool) -> bool:
+    """Whether something holds in any process; all of them must ask."""
+    return agreed(0, holds)[1]
 
 
 def shared(value: PyTree) -> PyTree:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from iclab.core import finite_number, positive_integer, require
+from iclab.core import finite_number, require
 from iclab.models import Encoder, MultiHeadSoftmax
 from iclab.tasks import Representation
 from iclab.theory import (
@@ -17,10 +17,9 @@ from iclab.theory import (
     representation_infimum,
     representation_optimum,
 )
-from iclab.training._descent import TrainingResult, descend, fit_fixed
-
-# Streams of the key of `train_sampled`.
-_SAMPLES, _ORDER = range(2)
+from iclab.training._curriculum import Curriculum, Stage
+from iclab.training._descent import TrainingResult, descend
+from iclab.training._problem import AbstractProblem
 
 DictionaryModel = MultiHeadSoftmax | Encoder
 Number = float | Float[Array, ""]
@@ -111,44 +110,29 @@ def batch_loss(
     return jnp.mean((predict(labels[:, :context_length]) - labels) ** 2) / 2
 
 
-def train_sampled(
-    model: DictionaryModel,
-    task: Representation,
-    *,
-    epochs: int,
-    optimiser: optax.GradientTransformation,
-    key: PRNGKeyArray,
-    samples: int = 10_000,
-    batch: int = 256,
-    record: Callable[[DictionaryModel], PyTree] | None = None,
-    every: int = 1,
-    limit: float = math.inf,
-    show_progress: bool | None = None,
-) -> TrainingResult[DictionaryModel]:
-    """Train on a fixed set of sampled tasks: 10,000 in batches of 256, as yang2024.
+class OverRepresentation(AbstractProblem):
+    """`batch_loss` on label vectors of `task`, for `MultiHeadSoftmax` and `Encoder`.
 
-    The labels are drawn once, in the model's precision; the rest as in `fit_fixed`.
+    `FixedSet(OverRepresentation(task), 10_000, key=key)` in batches of 256 is the
+    sampled training of yang2024, Section 4.
     """
-    owner = "train_sampled"
-    positive_integer(samples, owner, "samples")
-    N = task.context_length
-    draw = jax.jit(lambda key: task.sample_labels_batch(key, samples))
-    labels = draw(jax.random.fold_in(key, _SAMPLES))
-    # Shapes that do not belong together are found here, before anything is compiled.
-    found = jax.eval_shape(model, task.tokens, labels[0, :N])
-    return fit_fixed(
-        lambda model, rows: batch_loss(model, task.tokens, rows, N),
-        model,
-        labels.astype(found.dtype),
-        batch=batch,
-        epochs=epochs,
-        optimiser=optimiser,
-        key=jax.random.fold_in(key, _ORDER),
-        record=record,
-        every=every,
-        limit=limit,
-        show_progress=show_progress,
-    )
+
+    task: Representation
+    curriculum: Curriculum
+
+    def __init__(self, task: Representation):
+        self.task = task
+        self.curriculum = Curriculum.constant(task.dictionary_size, task.dimension)
+
+    def sample(self, key: PRNGKeyArray, stage: Stage) -> Float[Array, " K"]:
+        """Labels of all tokens, in one draw of the task."""
+        return self.task.sample_labels(key)
+
+    def loss(
+        self, model: DictionaryModel, samples: Float[Array, "batch K"], stage: Stage
+    ) -> Float[Array, ""]:
+        N = self.task.context_length
+        return batch_loss(model, self.task.tokens, samples, N)
 
 
 def _centred(owner: str, task: Representation) -> None:

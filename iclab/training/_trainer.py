@@ -1,14 +1,13 @@
-"""Training on fresh samples: long runs that may be stopped, killed and continued."""
+"""Training on samples: long runs that may be stopped, killed and continued."""
 
 import contextlib
+import dataclasses
 import math
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import equinox as eqx
@@ -17,15 +16,15 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Int, PyTree
 
 from iclab.core import positive_integer, require
-from iclab.training._checkpoint import Checkpoints
-from iclab.training._in_context import AbstractProblem
-from iclab.training._metrics import MetricsFile
+from iclab.training._diverged import Diverged
 from iclab.training._plan import Plan, described
-from iclab.training._processes import agreed, shared
+from iclab.training._problem import AbstractProblem
+from iclab.training._processes import agreed
 from iclab.training._progress import progress
+from iclab.training._run_folder import RunFolder
 
 ModelT = TypeVar("ModelT", bound=eqx.Module)
 
@@ -35,24 +34,19 @@ ModelT = TypeVar("ModelT", bound=eqx.Module)
 _LONGEST_CALL, _CALL_SECONDS = 256, 0.5
 
 
-class NotFinite(ValueError):
-    """A loss or a gradient that is NaN or infinite; the message names the step."""
-
-
-class CannotSave(ValueError):
-    """The last checkpoint of a run could not be written."""
-
-
 class TrainedModel(eqx.Module, Generic[ModelT]):
     """A model after `step` steps, and the losses of the steps taken by this call.
 
-    `stopped_by` is the name of the signal that ended the run early, if one did.
+    `stopped_by` is the name of the signal that ended the run early, if one did. Where a
+    `record` was asked for, `records` stacks what it gave at the steps `recorded_at`.
     """
 
     model: ModelT
     step: int
     losses: Float[np.ndarray, " steps"]
-    stopped_by: str | None
+    stopped_by: str | None = None
+    records: PyTree = None
+    recorded_at: Int[np.ndarray, " records"] | None = None
 
 
 def train(
@@ -64,55 +58,69 @@ def train(
     resume: bool = False,
     checkpoint_every: int = 1000,
     log_every: int = 100,
+    record: Callable[[ModelT], PyTree] | None = None,
+    report: Callable[[Mapping[str, Any]], None] | None = None,
     tensorboard: bool = False,
     show_progress: bool | None = None,
-    report: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> TrainedModel[ModelT]:
-    """Train `model` on samples of `problem`, `plan.batch` fresh ones a step.
+    """Train `model` on samples of `problem`, `plan.batch` of them a step.
 
-    Step t draws its samples on the device from `fold_in(key, t)`. They are divided
-    among all devices of all processes (see `join_processes`), which changes losses by
-    rounding only.
+    Step t draws its samples on the device from the key of `plan.seed` and t: fresh
+    ones, or those of a `FixedSet`. They are divided among all devices of all processes
+    (see `join_processes`), which changes losses by rounding only.
 
     With a folder `out`, the whole state goes to `out/checkpoints` every
     `checkpoint_every` steps, at the end, and on SIGINT or SIGTERM, after which training
     stops; `resume=True` continues from the last whole checkpoint, to the same bits as
     if nothing had happened. Means over `log_every` steps go to `out/metrics.jsonl`, to
-    TensorBoard on request, and to `report`.
+    TensorBoard on request, and to `report`; `record(model)` is kept where this call
+    begins and with every such line.
 
-    A loss that is not finite raises `NotFinite`; the checkpoints before it stay.
+    A loss or gradient that is not finite raises `Diverged`; the checkpoints before it
+    stay.
     """
     positive_integer(checkpoint_every, "train", "checkpoint_every")
     positive_integer(log_every, "train", "log_every")
     devices = jax.device_count()
     rule = f"a multiple of the number of devices, {devices}"
     require(plan.batch % devices == 0, "train", "batch", rule, plan.batch)
-    dtype = jnp.float64 if plan.precision == "float64" else jnp.float32
-    parameters, static = eqx.partition(_cast(model, dtype), eqx.is_inexact_array)
+    parameters, static = eqx.partition(
+        _cast(model, _precision(plan)), eqx.is_inexact_array
+    )
     trained = bool(jax.tree.leaves(parameters))
     require(trained, "train", "model", "a model with arrays to train", "none")
-    optimiser = plan.optimiser.transformation(plan.steps)
     state = {
         "model": parameters,
-        "optimiser": optimiser.init(parameters),
+        "optimiser": plan.optimiser.transformation(plan.steps).init(parameters),
         "recent": np.zeros((0, 2)),  # losses and gradient norms since the last line
     }
-    record = _Record(out, described(plan, problem, model), tensorboard=tensorboard)
-    step, state = record.begin(state, resume=resume)
+    folder = RunFolder(out, described(plan, problem, model), tensorboard=tensorboard)
+    step, state = folder.begin(state, resume=resume)
     rule = f"at least {step}, where the checkpoint is"
     require(step <= plan.steps, "train", "steps", rule, plan.steps)
-    mesh = Mesh(np.array(jax.devices()), ("batch",))
-    carry = _everywhere((state["model"], state["optimiser"]), mesh)
-    advance_by = _compiled(problem, static, optimiser, plan, mesh)
+    program = _program(problem, static, plan)
+    carry = _everywhere((state["model"], state["optimiser"]), program.mesh)
     recent, losses = state["recent"], [np.zeros(0)]
+    records = _Records(record)
     pace, logged_at = _Pace(), (step, time.perf_counter())
-    stopped_by = None
+
+    def now() -> ModelT:
+        return eqx.combine(jax.tree.map(jnp.asarray, _here(carry[0])), static)
+
+    def result(step: int, stopped_by: str | None = None) -> TrainedModel[ModelT]:
+        taken = np.concatenate(losses)
+        return TrainedModel(now(), step, taken, stopped_by, *records.stacked())
 
     def save(*, last: bool) -> None:
         values = {"model": carry[0], "optimiser": carry[1], "recent": recent}
-        record.save(step, values, last=last)
+        folder.save(step, values, last=last)
 
-    with _heard() as signals, progress("train", plan.steps, show_progress) as advance:
+    with (
+        contextlib.closing(folder),
+        _heard(out is not None) as signals,
+        progress("train", plan.steps, show_progress) as advance,
+    ):
+        records.note(step, now)
         advance(step, "")
         while step < plan.steps:
             room = problem.curriculum.room(step)
@@ -125,31 +133,31 @@ def train(
             count = min(pace.steps(room), int(limit) - step)
             count, stop = agreed(count, bool(signals))
             if stop:
-                stopped_by = signals[0] if signals else "another process"
                 save(last=True)
-                break
+                return result(step, signals[0] if signals else "another process")
             start = time.perf_counter()
-            carry, taken, fine, values = advance_by(carry, step, count, room)
+            numbers = (np.array(value, np.int32) for value in (step, count))
+            carry, taken, fine, values = _advance((program, room), carry, *numbers)
             new = np.asarray(values, float)[: int(taken)]
             pace.saw(room, len(new), time.perf_counter() - start)
-            if not bool(fine):
-                raise NotFinite(_explosion(step + len(new) - 1, new[-1], record.last))
-            step += len(new)
             losses.append(new[:, 0])
+            step += len(new)
+            if not bool(fine):
+                words = _explosion(step - 1, new[-1], folder.last)
+                raise Diverged(words, result(step - 1))
             recent = np.concatenate([recent, new])
             advance(len(new), f"loss {new[-1, 0]:.4g} · {pace.rate:.3g} steps/s")
             if step % log_every == 0 or step == plan.steps:
-                now = (step, time.perf_counter())
-                row = _row(plan, problem, recent, logged_at, now)
-                recent, logged_at = recent[:0], now
-                record.write(row)
+                logged_before, logged_at = logged_at, (step, time.perf_counter())
+                row = _row(plan, problem, recent, logged_before, logged_at)
+                recent = recent[:0]
+                folder.write(row)
+                records.note(step, now)
                 if report is not None:
                     report(row)
             if step % checkpoint_every == 0 or step == plan.steps:
                 save(last=step == plan.steps)
-    record.close()
-    final = eqx.combine(jax.tree.map(jnp.asarray, _here(carry[0])), static)
-    return TrainedModel(final, step, np.concatenate(losses), stopped_by)
+    return result(step)
 
 
 def _row(
@@ -173,33 +181,54 @@ def _row(
     }
 
 
-def _compiled(
-    problem: AbstractProblem,
-    static: PyTree,
-    optimiser: optax.GradientTransformation,
-    plan: Plan,
-    mesh: Mesh,
-) -> Callable[..., tuple]:
-    """(state, step, count, room) -> state after at most `count` steps, how many they
-    were, whether all is finite, and the loss and gradient norm of each.
-    """
-    key = jax.random.key(plan.seed)
-    by_sample = NamedSharding(mesh, PartitionSpec("batch"))
-    dtype = jnp.float64 if plan.precision == "float64" else jnp.float32
+class _Program(eqx.Module):
+    """All that steps depend on, apart from the state; equal ones compile once."""
 
-    def loss(parameters, step, room):
+    problem: AbstractProblem
+    static: PyTree
+    key_data: Array
+    plan: Plan
+    mesh: Mesh
+
+
+def _program(problem: AbstractProblem, static: PyTree, plan: Plan) -> _Program:
+    mesh = Mesh(np.array(jax.devices()), ("batch",))
+    key_data = jax.random.key_data(jax.random.key(plan.seed))
+    # Neither the seed nor, as a rule, the number of steps makes another program.
+    steps = 1 if plan.endless else plan.steps
+    same = dataclasses.replace(plan, seed=0, steps=steps)
+    program = _Program(problem, static, key_data, same, mesh)
+    arrays, rest = eqx.partition(program, eqx.is_array)
+    return eqx.combine(_everywhere(arrays, mesh), rest)
+
+
+@eqx.filter_jit(donate="all-except-first")
+def _advance(
+    fixed: tuple[_Program, int], carry: PyTree, first: Any, count: Any
+) -> tuple[PyTree, Array, Array, Array]:
+    """State after at most `count` steps, how many they were, whether all is finite, and
+    the loss and gradient norm of each.
+    """
+    program, room = fixed
+    problem, plan = program.problem, program.plan
+    key = jax.random.wrap_key_data(program.key_data)
+    by_sample = NamedSharding(program.mesh, PartitionSpec("batch"))
+    everywhere = NamedSharding(program.mesh, PartitionSpec())
+    dtype = _precision(plan)
+    optimiser = plan.optimiser.transformation(plan.steps)
+
+    def loss(parameters, step):
         stage = problem.curriculum.stage(step, room)
-        keys = jax.random.split(jax.random.fold_in(key, step), plan.batch)
-        keys = jax.lax.with_sharding_constraint(keys, by_sample)
-        samples = jax.vmap(lambda one: problem.sample(one, stage))(keys)
+        samples = problem.batch(key, step, plan.batch, stage)
+        samples = jax.lax.with_sharding_constraint(samples, by_sample)
         if plan.precision == "bfloat16":
             parameters = _cast(parameters, jnp.bfloat16)
-        samples = _cast(samples, dtype)
-        return problem.loss(eqx.combine(parameters, static), samples, stage)
+        model = eqx.combine(parameters, program.static)
+        return problem.loss(model, _cast(samples, dtype), stage)
 
-    def one_step(carry, step, room):
+    def one_step(carry, step):
         parameters, memory = carry
-        value, gradient = jax.value_and_grad(loss)(parameters, step, room)
+        value, gradient = jax.value_and_grad(loss)(parameters, step)
         norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(gradient)))
         fine = jnp.isfinite(value) & jnp.isfinite(norm)
         updates, new_memory = optimiser.update(gradient, memory, parameters)
@@ -207,112 +236,40 @@ def _compiled(
         choose = lambda new, old: jnp.where(fine, new, old)  # noqa: E731
         return jax.tree.map(choose, moved, carry), fine, value, norm
 
-    def run(carry, first, count, room):
-        def unfinished(loop):
-            taken, _, fine, *_ = loop
-            return (taken < count) & fine
+    def unfinished(loop):
+        taken, _, fine, _ = loop
+        return (taken < count) & fine
 
-        def body(loop):
-            taken, carry, _, values = loop
-            carry, fine, *numbers = one_step(carry, first + taken, room)
-            values = values.at[taken].set(jnp.stack(numbers).astype(dtype))
-            return taken + 1, carry, fine, values
+    def body(loop):
+        taken, carry, _, values = loop
+        carry, fine, *numbers = one_step(carry, first + taken)
+        values = values.at[taken].set(jnp.stack(numbers).astype(dtype))
+        return taken + 1, carry, fine, values
 
-        empty = jnp.zeros((_LONGEST_CALL, 2), dtype)
-        loop = (jnp.int32(0), carry, jnp.asarray(True), empty)
-        taken, carry, fine, values = jax.lax.while_loop(unfinished, body, loop)
-        return carry, taken, fine, values
-
-    everywhere = NamedSharding(mesh, PartitionSpec())
-    compiled = jax.jit(
-        run, static_argnums=3, donate_argnums=0, out_shardings=everywhere
-    )
-    return lambda carry, step, count, room: compiled(
-        carry, np.int32(step), np.int32(count), room
-    )
+    empty = jnp.zeros((_LONGEST_CALL, 2), dtype)
+    loop = (jnp.int32(0), carry, jnp.asarray(True), empty)
+    taken, carry, fine, values = jax.lax.while_loop(unfinished, body, loop)
+    return jax.lax.with_sharding_constraint((carry, taken, fine, values), everywhere)
 
 
-class _Record:
-    """What a run leaves in its folder; process 0 alone writes."""
+class _Records(Generic[ModelT]):
+    """What `record` said about the model, and when."""
 
-    def __init__(self, out, configuration: Mapping[str, Any], *, tensorboard: bool):
-        self.last: int | None = None
-        self._configuration = configuration
-        self._folder = None if out is None else Path(out)
-        self._tensorboard = tensorboard
-        self._metrics: MetricsFile | None = None
-        if self._folder is not None:
-            self._checkpoints = Checkpoints(self._folder / "checkpoints")
+    def __init__(self, record: Callable[[ModelT], PyTree] | None):
+        self._look = None if record is None else eqx.filter_jit(record)
+        self._values: list[PyTree] = []
+        self._steps: list[int] = []
 
-    def begin(
-        self, state: dict[str, Any], *, resume: bool
-    ) -> tuple[int, dict[str, Any]]:
-        """Step and state to go on from."""
-        step = 0
-        if self._folder is not None and jax.process_index() == 0:
-            step, state = self._open(state, resume=resume)
-        if jax.process_count() == 1 or self._folder is None:
-            return step, state
-        # Vectors of any length cannot be broadcast; the others can do without them.
-        weights = {name: state[name] for name in ("model", "optimiser")}
-        step, weights = shared((np.int32(step), weights))
-        return int(step), state | weights
+    def note(self, step: int, model: Callable[[], ModelT]) -> None:
+        if self._look is not None:
+            self._values.append(jax.tree.map(np.asarray, self._look(model())))
+            self._steps.append(step)
 
-    def _open(self, state: dict[str, Any], *, resume: bool):
-        assert self._folder is not None
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            (self._folder / ".probe").write_bytes(b"")
-            (self._folder / ".probe").unlink()
-        except OSError as error:
-            raise CannotSave(f"cannot write to {self._folder}: {_why(error)}") from None
-        steps, step = self._checkpoints.steps(), 0
-        if steps and not resume:
-            raise ValueError(
-                f"{self._folder} holds checkpoints up to step {steps[0]}: resume, or"
-                " use another folder"
-            )
-        if resume:
-            found = self._checkpoints.load(state, self._configuration, warn=_warn)
-            if found is None:
-                _warn(f"no checkpoint in {self._folder}: starting from the beginning")
-            else:
-                step, state = found
-                self.last = step
-        path = self._folder / "metrics.jsonl"
-        self._metrics = MetricsFile(path, step, tensorboard=self._tensorboard)
-        return step, state
-
-    def save(self, step: int, state: PyTree, *, last: bool) -> None:
-        """Write a checkpoint; if that fails, say so, and give up only at the end."""
-        if self._metrics is None or self.last == step:
-            return
-        try:
-            self._checkpoints.save(step, _here(state), self._configuration)
-            self.last = step
-        except OSError as error:
-            kept = "none" if self.last is None else f"that of step {self.last}"
-            text = (
-                f"cannot write the checkpoint of step {step} to"
-                f" {self._checkpoints.folder}: {_why(error)}; the last good one is"
-                f" {kept}"
-            )
-            if last:
-                raise CannotSave(text) from None
-            _warn(f"{text}; training goes on")
-
-    def write(self, row: Mapping[str, Any]) -> None:
-        """Append a line of metrics; training does not end for lack of one."""
-        if self._metrics is None:
-            return
-        try:
-            self._metrics.write(row)
-        except OSError as error:
-            _warn(f"cannot write {self._metrics.path}: {_why(error)}")
-
-    def close(self) -> None:
-        if self._metrics is not None:
-            self._metrics.close()
+    def stacked(self) -> tuple[PyTree, Int[np.ndarray, " records"] | None]:
+        if self._look is None:
+            return None, None
+        values = jax.tree.map(lambda *leaves: np.stack(leaves), *self._values)
+        return values, np.array(self._steps)
 
 
 class _Pace:
@@ -335,20 +292,24 @@ class _Pace:
 
 
 @contextlib.contextmanager
-def _heard() -> Iterator[list[str]]:
-    """Names of the signals that asked to stop; a second one is not waited for."""
+def _heard(saves: bool) -> Iterator[list[str]]:
+    """Names of the signals that asked to stop; a second one is not waited for.
+
+    A run that saves nothing just ends, like any program.
+    """
     received: list[str] = []
-    if threading.current_thread() is not threading.main_thread():
+    if not saves or threading.current_thread() is not threading.main_thread():
         yield received
         return
-    kinds = (signal.SIGINT, signal.SIGTERM)
-    before = {kind: signal.getsignal(kind) for kind in kinds}
+    # A handler that is not Python's could not be put back.
+    kinds = {kind: signal.getsignal(kind) for kind in (signal.SIGINT, signal.SIGTERM)}
+    before = {kind: handler for kind, handler in kinds.items() if handler is not None}
 
     def note(number: int, frame: object) -> None:
         received.append(signal.Signals(number).name)
         signal.signal(number, before[signal.Signals(number)])
 
-    for kind in kinds:
+    for kind in before:
         signal.signal(kind, note)
     try:
         yield received
@@ -365,6 +326,11 @@ def _explosion(step: int, numbers: np.ndarray, last: int | None) -> str:
         f"train: `{name}` must be finite (try a smaller learning rate), got {bad}"
         f" at step {step}{kept}"
     )
+
+
+def _precision(plan: Plan) -> Any:
+    """Type of the weights, of the optimiser's state and of the samples."""
+    return jnp.float64 if plan.precision == "float64" else jnp.float32
 
 
 def _cast(tree: PyTree, dtype: Any) -> PyTree:
@@ -386,11 +352,3 @@ def _everywhere(tree: PyTree, mesh: Mesh) -> PyTree:
 
 def _here(tree: PyTree) -> PyTree:
     return jax.tree.map(np.asarray, tree)
-
-
-def _why(error: OSError) -> str:
-    return error.strerror or str(error)
-
-
-def _warn(text: str) -> None:
-    print(f"iclab: {text}", file=sys.stderr, flush=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from iclab.core import DamagedFile, read_tensors, write_tensors
+from iclab.core import DamagedFile, read_tensors, remove_drafts, write_tensors
 
 TENSORS = {
     "a": np.arange(6.0).reshape(2, 3).T,
@@ -79,4 +79,24 @@ def test_nothing_is_left_behind_when_writing_fails(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         write_tensors(path, {"a": np.zeros(3)}, {})
     assert path.read_bytes() == whole
+    assert os.listdir(tmp_path) == ["x.safetensors"]
+
+
+def test_drafts_of_killed_writers_can_be_removed(tmp_path, monkeypatch):
+    class Killed(BaseException):
+        pass
+
+    def kill(draft, target):
+        raise Killed
+
+    path = tmp_path / "x.safetensors"
+    monkeypatch.setattr(os, "replace", kill)
+    # A killed process does not tidy up.
+    monkeypatch.setattr("pathlib.Path.unlink", lambda self, missing_ok: None)
+    with pytest.raises(Killed):
+        write_tensors(path, TENSORS, DESCRIPTION)
+    monkeypatch.undo()
+    assert len(os.listdir(tmp_path)) == 1
+    write_tensors(path, TENSORS, DESCRIPTION)
+    remove_drafts(tmp_path)
     assert os.listdir(tmp_path) == ["x.safetensors"]

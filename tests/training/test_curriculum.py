@@ -66,7 +66,10 @@ def test_inactive_dimensions_and_points_do_not_count(getkey):
     # Two of five points are active: (1² + 2²)/2.
     assert_close(problem.loss(Wrong(), batch, stage), 2.5)
     final = InContext(task, 5, curriculum=problem.curriculum, positions="final")
-    assert_close(final.loss(Wrong(), batch, stage), 9.0)
+    prompts = jax.vmap(lambda one: final.sample(one, stage))(getkey()[None])
+    assert np.all(prompts.examples[:, 1:] == 0)
+    assert np.all(prompts.query[:, 1:] == 0)
+    assert_close(final.loss(Wrong(), prompts, stage), 9.0)
 
 
 def test_refusals():

@@ -5,6 +5,7 @@ import optax
 import pytest
 
 from iclab.training import Optimiser, Plan, join_processes
+from iclab.training._plan import described, differences
 from tests.assertions import assert_close
 from tests.refusals import refused
 
@@ -50,6 +51,13 @@ def test_clipping():
     assert_close(updates, [-0.3, -0.4], rtol=1e-6)
 
 
+def test_functions_are_described_by_their_names():
+    # An address would be another one in the process that resumes.
+    flat = described(Plan(1), None, (np.linalg.norm, test_clipping))
+    assert flat["model[0]"] == "numpy.linalg.norm"
+    assert flat["model[1]"].endswith("test_plan.test_clipping")
+
+
 def test_refusals(unchecked):
     with refused("Optimiser: `method` must be one of adam, adamw, sgd, got 'adagrad'"):
         Optimiser("adagrad")  # pyright: ignore[reportArgumentType]
@@ -59,8 +67,12 @@ def test_refusals(unchecked):
         Optimiser(weight_decay=0.1)
     with refused("Optimiser: `momentum` must be 0 unless sgd, got 0.1"):
         Optimiser(momentum=0.1)
+    with refused("Optimiser: `warmup` must be an integer from 0 to 2⁶³ − 1, got 0.5"):
+        Optimiser(warmup=0.5)  # pyright: ignore[reportArgumentType]
     with refused("Plan: `steps` must be an integer ≥ 1, got 0"):
         Plan(0)
+    with refused(f"Plan: `seed` must be an integer from 0 to 2⁶³ − 1, got {2**63}"):
+        Plan(1, seed=2**63)
     with refused(
         "Plan: `precision` must be one of float32, float64, bfloat16, got 'int8'"
     ):
@@ -74,3 +86,13 @@ def test_refusals(unchecked):
         " `process_id`, got None"
     ):
         join_processes("here:1")
+
+
+def test_differences_do_not_go_into_parts_of_another_kind():
+    there = {"task": "Linear", "task.scale": 1.0, "task.laws[0]": "Fixed", "batch": 4}
+    here = {"task": "Random", "task.noise": 0.0, "tasks": 2, "batch": 8}
+    assert differences(there, here) == [
+        "`batch` is 4 there and 8 here",
+        "`task` is Linear there and Random here",
+        "`tasks` is nothing there and 2 here",
+    ]

@@ -12,12 +12,16 @@ from iclab.models import Encoder, MultiHeadSoftmax
 from iclab.tasks import GaussianCoefficients, Representation
 from iclab.theory import learning_rates, representation_infimum, representation_loss
 from iclab.training import (
+    FixedSet,
+    Optimiser,
+    OverRepresentation,
+    Plan,
     batch_loss,
     descent_path,
     exact_gap,
     exact_loss,
+    train,
     train_exact,
-    train_sampled,
     two_rates,
 )
 from tests.assertions import assert_close, assert_mean_close
@@ -111,24 +115,23 @@ def _encoder():
     )
 
 
-@pytest.mark.parametrize("make", [lambda: START, _encoder])
-def test_sampled_training_lowers_the_loss(make):
-    result = train_sampled(
-        make(),
-        TASK,
-        samples=40,
-        batch=16,
-        epochs=30,
-        optimiser=optax.adam(0.02),
-        key=jax.random.key(7),
-        record=lambda model: jax.tree.leaves(model)[0],
-        every=10,
-    )
-    assert result.losses.shape == (60,)
-    assert_close(result.recorded_at, [0, 20, 40, 60])
-    assert len(result.records) == 4
-    losses = np.asarray(result.losses)
-    assert losses[-10:].mean() < 0.8 * losses[:10].mean()
+@pytest.mark.parametrize(
+    ("make", "precision"), [(lambda: START, "float64"), (_encoder, "float32")]
+)
+def test_sampled_training_lowers_the_loss(make, precision):
+    problem = FixedSet(OverRepresentation(TASK), 40, key=jax.random.key(7))
+    plan = Plan(60, 16, Optimiser(learning_rate=0.02), precision=precision)
+    result = train(problem, make(), plan, show_progress=False)
+    assert result.losses[-10:].mean() < 0.8 * result.losses[:10].mean()
+
+
+def test_samples_are_those_of_the_task(getkey):
+    problem, key = OverRepresentation(TASK), getkey()
+    stage = problem.curriculum.stage(jnp.asarray(0), K)
+    labels = problem.sample(key, stage)
+    assert_close(labels, TASK.sample_labels(key))
+    expected = batch_loss(MODEL, TASK.tokens, labels[None], N)
+    assert_close(problem.loss(MODEL, labels[None], stage), expected)
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -147,6 +150,4 @@ def test_mistakes_are_named():
         " a row per token, got shape (6, 3)"
     )
     with refused(message):
-        train_sampled(
-            wrong, TASK, epochs=1, optimiser=optax.sgd(0.1), key=jax.random.key(0)
-        )
+        train(OverRepresentation(TASK), wrong, Plan(1, 2), show_progress=False)
