@@ -35,8 +35,8 @@ _MEMORY = 100
 Weights = tuple[Any, ...]
 
 
-def plain_settings(scale: Scale) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Figures 1 and 2, B = 0: settings of the exact runs, and of every run on a batch.
+def plain_jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+    """Figures 1 and 2, B = 0: a job with all exact runs, and one for each on a batch.
 
     `smoke` has two layers, because the exact loss of three takes longer to compile.
     """
@@ -52,12 +52,11 @@ def plain_settings(scale: Scale) -> tuple[dict[str, Any], dict[str, dict[str, An
         "whitened": False,
         "batch": "tokens" if scale == "paper" else "wishart",
     }
-    names = {f"run {run + 1}": batch | {"run": run} for run in range(runs)}
-    return common | {"runs": runs}, names
+    return _jobs(runs, common, batch)
 
 
-def free_settings(scale: Scale) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Figures 3 and 4, B free: settings of the exact runs, and of every run on a batch.
+def free_jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+    """Figures 3 and 4, B free: jobs as in `plain_jobs`.
 
     Below `paper`, L-BFGS moves the whitened weights. That is the same problem, better
     conditioned: in the weights themselves it needs many more iterations.
@@ -75,8 +74,15 @@ def free_settings(scale: Scale) -> tuple[dict[str, Any], dict[str, dict[str, Any
         "batch": "tokens" if scale == "paper" else "wishart",
         "fresh_draws": fresh,
     }
-    names = {f"run {run + 1}": batch | {"run": run} for run in range(runs)}
-    return common | {"runs": runs}, names
+    return _jobs(runs, common, batch)
+
+
+def _jobs(
+    runs: int, exact: Mapping[str, Any], batch: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Exact runs together, because they share what is slow; batches one by one."""
+    batches = {f"run {run + 1}": {**batch, "run": run} for run in range(runs)}
+    return {"exact": {**exact, "runs": runs}} | batches
 
 
 class Instance(NamedTuple):

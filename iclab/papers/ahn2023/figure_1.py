@@ -23,7 +23,7 @@ from iclab.papers.ahn2023._experiments import (
     STANDARD_DEVIATIONS,
     distance,
     exact_loss,
-    plain_settings,
+    plain_jobs,
     stacked_runs,
     train_exactly,
     train_on_batch,
@@ -33,9 +33,8 @@ from iclab.theory import optimal_steps
 
 
 def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
-    """All exact runs together, because they share what is slow; batches one by one."""
-    exact, batches = plain_settings(scale)
-    return {"exact": exact} | batches
+    """Exact runs, and runs on a batch."""
+    return plain_jobs(scale)
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:

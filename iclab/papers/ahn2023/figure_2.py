@@ -12,7 +12,7 @@ from iclab.papers.ahn2023._experiments import (
     DIMENSION,
     distance,
     mean_diagonal,
-    plain_settings,
+    plain_jobs,
     train_on_batch,
     training_words,
 )
@@ -23,7 +23,7 @@ _RUN = "run 1"
 
 def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
     """The first run of Figure 1."""
-    return {_RUN: plain_settings(scale)[1][_RUN]}
+    return {_RUN: plain_jobs(scale)[_RUN]}
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:

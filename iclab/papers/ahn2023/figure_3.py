@@ -24,7 +24,7 @@ from iclab.papers._drawing import (
 )
 from iclab.papers.ahn2023._experiments import (
     DIMENSION,
-    free_settings,
+    free_jobs,
     fresh_losses,
     stacked_runs,
     train_multiples,
@@ -35,9 +35,8 @@ from iclab.theory import optimal_gd_plus_plus, optimal_steps
 
 
 def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
-    """All exact runs together, and a run on a batch each."""
-    exact, batches = free_settings(scale)
-    return {"exact": exact} | batches
+    """Exact runs, and runs on a batch."""
+    return free_jobs(scale)
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from iclab.papers._drawing import heat_map, parts, sheet
 from iclab.papers.ahn2023._experiments import (
     DIMENSION,
     distance,
-    free_settings,
+    free_jobs,
     mean_diagonal,
     train_on_batch,
     training_words,
@@ -24,7 +24,7 @@ _RUN = "run 1"
 
 def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
     """One run with the settings of Figure 3."""
-    return {_RUN: free_settings(scale)[1][_RUN]}
+    return {_RUN: free_jobs(scale)[_RUN]}
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:

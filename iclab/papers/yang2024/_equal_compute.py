@@ -8,7 +8,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jaxtyping import Array, Float, Int
 
 from iclab.evidence import Scale
@@ -24,7 +23,16 @@ from iclab.papers.yang2024._experiments import (
 )
 from iclab.tasks import Representation
 from iclab.theory import representation_infimum
-from iclab.training import batch_loss
+from iclab.training import (
+    AbstractProblem,
+    Curriculum,
+    FixedSet,
+    Optimiser,
+    OverRepresentation,
+    Plan,
+    Stage,
+    train,
+)
 
 # Floating-point operations of a softmax for every score: scaling, maximum, difference,
 # exponential, sum and quotient.
@@ -145,65 +153,53 @@ def steps_affordable(settings: Mapping[str, Any], heads: int, key: Any) -> int:
     """How many steps the budget pays: in operations, or in seconds of this machine."""
     if settings["clock"] == "operations":
         return int(settings["operations"] // operations_a_step(settings, heads))
-    task = dictionary_of(settings)
-    rows, order = _data(settings, task, key, 10)
-    start = start_encoder(settings, heads, key)
-    arguments = (start, task, rows, order, settings["rate"])
+    task, count = dictionary_of(settings), 10
     # The first call compiles, the second is timed.
-    jax.block_until_ready(_train_encoder(*arguments)[1])
+    train_encoder(settings, task, heads, count, key)
     before = time.perf_counter()
-    jax.block_until_ready(_train_encoder(*arguments)[1])
-    a_step = (time.perf_counter() - before) / len(order)
+    train_encoder(settings, task, heads, count, key)
+    a_step = (time.perf_counter() - before) / count
     return max(1, int(settings["seconds"] / a_step))
 
 
 def train_encoder(
     settings: Mapping[str, Any], task: Representation, heads: int, steps: int, key: Any
-) -> tuple[Encoder, Float[Array, " steps"]]:
+) -> tuple[Encoder, Float[np.ndarray, " steps"]]:
     """Adam on batches drawn with replacement from a fixed set of sampled tasks.
 
     Data and order depend on the key alone: all numbers of heads see the same.
     """
-    rows, order = _data(settings, task, key, steps)
-    start = start_encoder(settings, heads, key)
-    return _train_encoder(start, task, rows, order, settings["rate"])
-
-
-def _data(
-    settings: Mapping[str, Any], task: Representation, key: Any, steps: int
-) -> tuple[Float[Array, "samples K"], Int[Array, "steps batch"]]:
-    samples, batch = settings["samples"], settings["batch"]
     training = jax.random.fold_in(quick_key(key), _TRAINING)
-    rows = jax.jit(lambda one: task.sample_labels_batch(one, samples))(training)
+    data = FixedSet(OverRepresentation(task), settings["samples"], key=training)
     # A block of rows for every step, so that a longer run begins like a shorter one.
     rng = np.random.default_rng(
         np.asarray(jax.random.key_data(jax.random.fold_in(key, _ORDER))).tolist()
     )
-    order = rng.integers(samples, size=(steps, batch))
-    return rows.astype(jnp.float32), jnp.asarray(order)
+    order = rng.integers(settings["samples"], size=(steps, settings["batch"]))
+    result = train(
+        _Ordered(data.curriculum, data, jnp.asarray(order)),
+        start_encoder(settings, heads, key),
+        Plan(steps, settings["batch"], Optimiser("adam", settings["rate"])),
+    )
+    return result.model, result.losses
 
 
-@eqx.filter_jit
-def _train_encoder(
-    start: Encoder,
-    task: Representation,
-    rows: Float[Array, "samples K"],
-    order: Int[Array, "steps batch"],
-    rate: float,
-) -> tuple[Encoder, Float[Array, " steps"]]:
-    optimiser = optax.adam(rate)
-    dynamic, static = eqx.partition(start, eqx.is_inexact_array)
+class _Ordered(AbstractProblem):
+    """A fixed set, of which `order` says what each step sees."""
 
-    def loss(arrays, item):
-        model = eqx.combine(arrays, static)
-        return batch_loss(model, task.tokens, rows[item], task.context_length)
+    curriculum: Curriculum
+    data: FixedSet
+    order: Int[Array, "steps batch"]
 
-    def step(carry, item):
-        arrays, state = carry
-        value, slope = eqx.filter_value_and_grad(loss)(arrays, item)
-        updates, state = optimiser.update(slope, state, arrays)
-        return (eqx.apply_updates(arrays, updates), state), value
+    def sample(self, key: Any, stage: Stage) -> Float[Array, " K"]:
+        return self.data.sample(key, stage)
 
-    carry = (dynamic, optimiser.init(dynamic))
-    (dynamic, _), losses = jax.lax.scan(step, carry, order)
-    return eqx.combine(dynamic, static), losses
+    def batch(
+        self, key: Any, step: Int[Array, ""], size: int, stage: Stage
+    ) -> Float[Array, "batch K"]:
+        return self.data.samples[self.order[step]]
+
+    def loss(
+        self, model: Any, samples: Float[Array, "batch K"], stage: Stage
+    ) -> Float[Array, ""]:
+        return self.data.loss(model, samples, stage)

@@ -5,7 +5,7 @@ of Q and w equal, as in the paper. All jobs of a figure share one dictionary, dr
 a seed of its own that stands in the settings.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -18,11 +18,25 @@ from matplotlib.axes import Axes
 from iclab.evaluation import ridge_distance
 from iclab.evidence import Scale
 from iclab.models import Encoder, MultiHeadSoftmax
+from iclab.papers._drawing import BLUE, VERMILION
 from iclab.tasks import GaussianCoefficients, Representation
+from iclab.theory import representation_infimum
 from iclab.training import TrainingResult, descend, exact_gap
 
 # 10,000 samples in batches of 256: how many steps the paper's epoch has.
 EPOCH = 39
+
+# Kinds of tokens, in words.
+KINDS = {"unit": "tokens of norm 1 (theory)", "raw": "raw Gaussian tokens (paper)"}
+
+# K, d, m, N and H of a one-layer figure.
+ONE_LAYER_SIZES = (
+    "dictionary_size",
+    "input_dim",
+    "feature_dim",
+    "context_length",
+    "heads",
+)
 
 # Coefficients out of domain: λ ~ N(1, 4I).
 _OUT_OF_DOMAIN = GaussianCoefficients(1.0, 2.0)
@@ -48,6 +62,21 @@ def one_layer_settings(scale: Scale) -> dict[str, Any]:
         "tests": tests,
         "unit_norm": True,
     }
+
+
+def one_layer_jobs(scale: Scale, *, paper_every: int) -> dict[str, dict[str, Any]]:
+    """A job for tokens of norm 1, as the theory has them, and one for raw ones.
+
+    At `paper` scale, what is seen along training is seen every `paper_every` steps.
+    """
+    heads, steps, rate, every = {
+        "smoke": (16, 400, 1e-2, 20),
+        "desk": (64, 400, 1e-2, 10),
+        "paper": (64, 200 * EPOCH, 1e-4, paper_every),
+    }[scale]
+    training = {"heads": heads, "steps": steps, "rate": rate, "every": every}
+    common = one_layer_settings(scale) | training
+    return {kind: common | {"unit_norm": kind == "unit"} for kind in KINDS}
 
 
 def encoder_settings(scale: Scale) -> dict[str, Any]:
@@ -162,6 +191,34 @@ def start_encoder(settings: Mapping[str, Any], heads: int, key: Any) -> Encoder:
         width=settings["width"],
         hidden=settings["hidden"],
     )
+
+
+def setting_columns(
+    settings: Mapping[str, Any], task: Representation, sizes: Sequence[str]
+) -> dict[str, Any]:
+    """What captions tell, and L*."""
+    return {
+        "infimum": representation_infimum(
+            task.features, task.context_length, task.noise_variance
+        ),
+        "sizes": [settings[name] for name in sizes],
+        "rate": settings["rate"],
+        "tests": settings["tests"],
+    }
+
+
+def inference_curves(
+    axis: Axes, table: Mapping[str, Any], steps_an_epoch: int, **style: Any
+) -> None:
+    """Both inference losses by step, on a logarithmic axis, with epochs above."""
+    for name, label, kind, color in (
+        ("in_domain", "inference loss, in domain", "o-", BLUE),
+        ("out_of_domain", "inference loss, out of domain", "s--", VERMILION),
+    ):
+        style |= {"color": color, "label": label, "markersize": 4}
+        axis.plot(table["steps"], table[name], kind, **style)
+    axis.set_yscale("log")
+    epochs_above(axis, steps_an_epoch)
 
 
 def epochs_above(axis: Axes, steps_an_epoch: int) -> None:

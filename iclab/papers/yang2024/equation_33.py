@@ -13,16 +13,6 @@ from iclab.papers.yang2024._single import (
 )
 
 
-def cases(scale) -> dict[str, Instances]:
-    """A problem of simple numbers and random ones."""
-    return single_problems(scale)
-
-
-def as_printed(scale) -> dict[str, Instances]:
-    """The one with m = N, where z_k has as many entries as δ_k."""
-    return simple(scale)
-
-
 def predict(case: Instances):
     """Σ_h w_{h,k}s^h_k − (ZᵀZ + mτI)⁻¹(Zᵀz_k + mτe_k 1{k ≤ N}), N×K."""
     return formulas(case).weights - formulas(case).optimum
@@ -52,9 +42,10 @@ def measure(case: Instances, key, scale) -> Measured:
 
 CLAIM = Claim(
     "yang2024/equation-33",
-    cases=cases,
+    cases=single_problems,
     predict=predict,
     measure=measure,
     decoy=decoy,
-    printed=Printed(predict=printed, cases=as_printed),
+    # With m = N: there z_k has as many entries as δ_k.
+    printed=Printed(predict=printed, cases=simple),
 )

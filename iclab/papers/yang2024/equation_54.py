@@ -25,11 +25,6 @@ from iclab.papers.yang2024._population import evaluated, evaluated_other
 from iclab.theory import value_smoothness_bound
 
 
-def cases(scale) -> dict[str, Instances]:
-    """Pairs of parameters that differ in Q, in α or in both; two kinds of extremes."""
-    return families(scale)
-
-
 def predict(case: Instances):
     """(54) for one token, and (55) for all of them together."""
     return as_bounds(_sides(case))
@@ -76,7 +71,7 @@ def _bound(constants, gamma, alpha, by_head, by_token, *, heads: int):
 
 CLAIM = Claim(
     "yang2024/equation-54",
-    cases=cases,
+    cases=families,
     predict=predict,
     measure=measure,
     decoy=decoy,

@@ -11,16 +11,6 @@ from iclab.papers.yang2024._single import (
 )
 
 
-def cases(scale) -> dict[str, Instances]:
-    """A problem of simple numbers and random ones."""
-    return single_problems(scale)
-
-
-def as_printed(scale) -> dict[str, Instances]:
-    """The one with m = N, where z_j has as many entries as Z̄δ_k."""
-    return simple(scale)
-
-
 def predict(case: Instances):
     """1/K Σ_{k,j} (Z̄δ_k)ᵀz̄_j w_{h,k} s^h_jk Σ_i s^h_ik (v_j − v_i)v_kᵀ, by head."""
     return formulas(case).key_query_gradient
@@ -45,9 +35,10 @@ def measure(case: Instances, key, scale) -> Measured:
 
 CLAIM = Claim(
     "yang2024/equation-56",
-    cases=cases,
+    cases=single_problems,
     predict=predict,
     measure=measure,
     decoy=decoy,
-    printed=Printed(predict=printed, cases=as_printed),
+    # With m = N: there z_j has as many entries as Z̄δ_k.
+    printed=Printed(predict=printed, cases=simple),
 )

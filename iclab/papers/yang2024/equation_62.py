@@ -24,11 +24,6 @@ from iclab.papers.yang2024._population import evaluated
 from iclab.theory import value_gradient_bound
 
 
-def cases(scale) -> dict[str, Instances]:
-    """Random problems, and two kinds of extreme ones."""
-    return families(scale)
-
-
 def predict(case: Instances):
     """‖Z̄‖γ√(2(ℓ − L*)/K), where the gradient is the largest part of it."""
     return as_bounds([_sides(case)])
@@ -53,7 +48,7 @@ def _sides(case: Instances) -> Tightest:
 
 CLAIM = Claim(
     "yang2024/equation-62",
-    cases=cases,
+    cases=families,
     predict=predict,
     measure=measure,
     decoy=decoy,

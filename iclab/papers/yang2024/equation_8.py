@@ -10,11 +10,6 @@ from iclab.papers.yang2024._instances import Instances
 from iclab.papers.yang2024._single import formulas, shown_labels, single_problems
 
 
-def cases(scale) -> dict[str, Instances]:
-    """A problem of simple numbers and random ones."""
-    return single_problems(scale)
-
-
 def predict(case: Instances):
     """ŷ_k = ⟨y, Σ_h w_{h,k} softmax(VᵀQ_hv_k)⟩, for every k."""
     return shown_labels(case) @ formulas(case).weights
@@ -45,7 +40,7 @@ _in_token_space = jax.jit(MultiHeadSoftmax.in_token_space)
 
 CLAIM = Claim(
     "yang2024/equation-8",
-    cases=cases,
+    cases=single_problems,
     predict=predict,
     measure=measure,
     decoy=decoy,

@@ -11,9 +11,7 @@ from matplotlib.figure import Figure as Picture
 from iclab.evidence import Evidence, Figure, Scale, Tables
 from iclab.papers._drawing import (
     BLACK,
-    BLUE,
     GREY,
-    VERMILION,
     legend_below,
     panel,
     parts,
@@ -21,28 +19,21 @@ from iclab.papers._drawing import (
 )
 from iclab.papers.yang2024._experiments import (
     EPOCH,
+    KINDS,
+    ONE_LAYER_SIZES,
     dictionary_of,
     distances,
-    epochs_above,
-    one_layer_settings,
+    inference_curves,
+    one_layer_jobs,
+    setting_columns,
     train_one_layer,
 )
-from iclab.theory import representation_infimum
 from iclab.training import exact_gap
-
-_KINDS = {"unit": "tokens of norm 1 (theory)", "raw": "raw Gaussian tokens (paper)"}
 
 
 def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
     """A job for tokens of norm 1, as the theory has them, and one for raw ones."""
-    heads, steps, rate, every = {
-        "smoke": (16, 400, 1e-2, 20),
-        "desk": (64, 400, 1e-2, 10),
-        "paper": (64, 200 * EPOCH, 1e-4, EPOCH),
-    }[scale]
-    training = {"heads": heads, "steps": steps, "rate": rate, "every": every}
-    common = one_layer_settings(scale) | training
-    return {kind: common | {"unit_norm": kind == "unit"} for kind in _KINDS}
+    return one_layer_jobs(scale, paper_every=EPOCH)
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
@@ -63,13 +54,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
         "in_domain": inside,
         "out_of_domain": outside,
         "largest_attention": largest,
-        "infimum": representation_infimum(
-            task.features, task.context_length, task.noise_variance
-        ),
-        "sizes": [s[name] for name in _SIZES],
-        "rate": s["rate"],
-        "tests": s["tests"],
-    }
+    } | setting_columns(s, task, ONE_LAYER_SIZES)
 
 
 def draw(tables: Tables) -> Picture:
@@ -90,7 +75,7 @@ def draw(tables: Tables) -> Picture:
     )
     (page,) = parts(picture, 1, 1)
     axes = page.subplots(1, 2, sharey=True)
-    for axis, letter, (kind, words) in zip(axes, "ab", _KINDS.items(), strict=True):
+    for axis, letter, (kind, words) in zip(axes, "ab", KINDS.items(), strict=True):
         panel(axis, f"({letter}) {words}", "step", "" if letter == "b" else "loss")
         _curves(axis, tables[kind])
     legend_below(page, list(axes), 5)
@@ -161,23 +146,14 @@ def expect(tables: Tables) -> list[Evidence]:
     ]
 
 
-_SIZES = ("dictionary_size", "input_dim", "feature_dim", "context_length", "heads")
-
-
 def _curves(axis: Axes, table: Mapping[str, Any]) -> None:
     x, infimum = table["steps"], float(table["infimum"])
-    style: dict[str, Any] = {"markevery": 5, "markersize": 4}
     label = r"training loss $L$"
     axis.plot(x, table["gaps"] + infimum, "-", color=BLACK, label=label)
     axis.axhline(infimum, color=GREY, linestyle=":", label=r"its infimum $L^\star$")
     label = r"$L-L^\star$"
     axis.plot(x, table["gaps"], ":", color=BLACK, linewidth=1.2, label=label)
-    label = "inference loss, in domain"
-    axis.plot(x, table["in_domain"], "o-", color=BLUE, label=label, **style)
-    label = "inference loss, out of domain"
-    axis.plot(x, table["out_of_domain"], "s--", color=VERMILION, label=label, **style)
-    axis.set_yscale("log")
-    epochs_above(axis, EPOCH)
+    inference_curves(axis, table, EPOCH, markevery=5)
 
 
 FIGURE = Figure(

@@ -4,16 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import jax
-import numpy as np
-import optax
 from matplotlib.figure import Figure as Picture
 
 from iclab.evidence import Evidence, Figure, Scale, Tables
 from iclab.papers._drawing import (
     BLACK,
-    BLUE,
     GREY,
-    VERMILION,
     legend_below,
     panel,
     parts,
@@ -24,12 +20,12 @@ from iclab.papers.yang2024._experiments import (
     dictionary_of,
     distances,
     encoder_settings,
-    epochs_above,
+    inference_curves,
     quick_key,
+    setting_columns,
     start_encoder,
 )
-from iclab.theory import representation_infimum
-from iclab.training import train_sampled
+from iclab.training import FixedSet, Optimiser, OverRepresentation, Plan, train
 
 
 def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
@@ -47,31 +43,23 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     """Training loss by epoch, and inference losses after every epoch."""
     s = settings
     task = dictionary_of(s)
-    result = train_sampled(
+    an_epoch = s["samples"] // s["batch"]
+    data_key = jax.random.fold_in(quick_key(key), s["heads"])
+    result = train(
+        FixedSet(OverRepresentation(task), s["samples"], key=data_key),
         start_encoder(s, s["heads"], key),
-        task,
-        epochs=s["epochs"],
-        optimiser=optax.adam(s["rate"]),
-        key=jax.random.fold_in(quick_key(key), s["heads"]),
-        samples=s["samples"],
-        batch=s["batch"],
+        Plan(s["epochs"] * an_epoch, s["batch"], Optimiser("adam", s["rate"])),
+        log_every=an_epoch,
         record=distances(task, s["tests"], key),
     )
-    inside, outside = (np.asarray(x) for x in result.records)
-    an_epoch = s["samples"] // s["batch"]
+    inside, outside = result.records
     return {
         "steps": result.recorded_at,
-        "losses": blocks(np.asarray(result.losses), an_epoch),
+        "losses": blocks(result.losses, an_epoch),
         "in_domain": inside,
         "out_of_domain": outside,
         "an_epoch": an_epoch,
-        "infimum": representation_infimum(
-            task.features, task.context_length, task.noise_variance
-        ),
-        "sizes": [s[name] for name in _SIZES],
-        "rate": s["rate"],
-        "tests": s["tests"],
-    }
+    } | setting_columns(s, task, _SIZES)
 
 
 def draw(tables: Tables) -> Picture:
@@ -104,13 +92,7 @@ def draw(tables: Tables) -> Picture:
         axis.plot(middles, table["losses"], "-", color=BLACK, label=label)
         label = r"infimum $L^\star$ over linear predictors"
         axis.axhline(infimum, color=GREY, linestyle=":", label=label)
-        label = "inference loss, in domain"
-        axis.plot(x, table["in_domain"], "o-", color=BLUE, label=label, markersize=4)
-        label = "inference loss, out of domain"
-        style = {"color": VERMILION, "markersize": 4, "label": label}
-        axis.plot(x, table["out_of_domain"], "s--", **style)
-        axis.set_yscale("log")
-        epochs_above(axis, an_epoch)
+        inference_curves(axis, table, an_epoch)
     legend_below(page, list(axes), 4)
     return picture
 

@@ -25,13 +25,12 @@ from iclab.papers._drawing import (
 )
 from iclab.papers.yang2024._experiments import (
     EPOCH,
+    KINDS,
     dictionary_of,
     epochs_above,
     one_layer_settings,
     train_one_layer,
 )
-
-_KINDS = {"unit": "tokens of norm 1 (theory)", "raw": "raw Gaussian tokens (paper)"}
 
 # Fewer heads than N broken, N or more drawn through.
 _COLORS = (ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY, ORANGE, BLACK)
@@ -62,7 +61,7 @@ def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
     # Ten times the desk's rate at every scale: instability is a matter of H times it.
     fast = {"rate": 0.1, "steps": fast_steps, "every": 1, "heads": [middle, many]}
     table = {}
-    for kind in _KINDS:
+    for kind in KINDS:
         of_kind = common | {"unit_norm": kind == "unit"}
         table[f"{kind}, many"] = of_kind | {"heads": [many]}
         drop = {"heads": [many], "drop_at": _switch(steps)}
@@ -112,7 +111,7 @@ def draw(tables: Tables) -> Picture:
     (page,) = parts(picture, 1, 1)
     axes = page.subplots(1, 3, gridspec_kw={"width_ratios": [1, 1, 0.8]})
     axes[1].sharey(axes[0])
-    for axis, letter, (kind, words) in zip(axes, "ab", _KINDS.items(), strict=False):
+    for axis, letter, (kind, words) in zip(axes, "ab", KINDS.items(), strict=False):
         panel(
             axis, f"({letter}) {words}", "step", "" if kind == "raw" else "$L-L^\\star$"
         )
@@ -139,13 +138,13 @@ def draw(tables: Tables) -> Picture:
 def expect(tables: Tables) -> list[Evidence]:
     """Where the paper's reading holds, where it does not, and what a large H does."""
     N = int(tables["unit, few"]["sizes"][3])
-    last = {kind: _last(tables, kind) for kind in _KINDS}
+    last = {kind: _last(tables, kind) for kind in KINDS}
     start = float(tables["unit, few"]["gaps"][0, 0])
     raw = tables["raw, few"]
     below = raw["heads"] < N
     tail = raw["last"] / raw["gaps"][:, 3 * raw["gaps"].shape[1] // 4]
     many = max(last["raw"])
-    fast = {kind: tables[f"{kind}, large step"] for kind in _KINDS}
+    fast = {kind: tables[f"{kind}, large step"] for kind in KINDS}
     return [
         Evidence(
             "Raw tokens, H < N: the loss stalls; smallest ratio of the last loss to "
@@ -202,7 +201,7 @@ def expect(tables: Tables) -> list[Evidence]:
         Evidence(
             "The largest H does not diverge at the common step: its largest loss over "
             "its first, larger of both kinds of tokens",
-            float(max(_overshoot(tables[f"{kind}, many"])[-1] for kind in _KINDS)),
+            float(max(_overshoot(tables[f"{kind}, many"])[-1] for kind in KINDS)),
             "<=",
             1.0,
         ),
@@ -217,13 +216,13 @@ def expect(tables: Tables) -> list[Evidence]:
         Evidence(
             "At a larger step it overshoots at once, so that the step is to blame: its "
             "largest loss over its first, smaller of both kinds",
-            float(min(_overshoot(fast[kind])[-1] for kind in _KINDS)),
+            float(min(_overshoot(fast[kind])[-1] for kind in KINDS)),
             ">=",
             2.0,
         ),
         Evidence(
             "where fewer heads hardly do: largest loss over the first, larger of both",
-            float(max(_overshoot(fast[kind])[0] for kind in _KINDS)),
+            float(max(_overshoot(fast[kind])[0] for kind in KINDS)),
             "<=",
             1.5,
         ),
@@ -275,7 +274,7 @@ def _rise(gaps: np.ndarray) -> np.ndarray:
 
 
 def _late_rise(tables: Tables, name: str) -> float:
-    return float(max(tables[f"{kind}, {name}"]["late_rise"][0] for kind in _KINDS))
+    return float(max(tables[f"{kind}, {name}"]["late_rise"][0] for kind in KINDS))
 
 
 def _overshoot(table: Mapping[str, Any]) -> np.ndarray:

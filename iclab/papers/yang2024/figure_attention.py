@@ -11,26 +11,19 @@ from iclab.evidence import Evidence, Figure, Scale, Tables
 from iclab.papers._drawing import parts, sheet
 from iclab.papers.yang2024._experiments import (
     EPOCH,
+    KINDS,
+    ONE_LAYER_SIZES,
     dictionary_of,
-    one_layer_settings,
+    one_layer_jobs,
     train_one_layer,
 )
 from iclab.theory import representation_optimum, representation_optimum_closed
 from iclab.training import exact_gap
 
-_KINDS = {"unit": "tokens of norm 1 (theory)", "raw": "raw Gaussian tokens (paper)"}
-
 
 def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
     """A job for each kind of tokens."""
-    heads, steps, rate, every = {
-        "smoke": (16, 400, 1e-2, 20),
-        "desk": (64, 400, 1e-2, 10),
-        "paper": (64, 200 * EPOCH, 1e-4, 5 * EPOCH),
-    }[scale]
-    training = {"heads": heads, "steps": steps, "rate": rate, "every": every}
-    common = one_layer_settings(scale) | training
-    return {kind: common | {"unit_norm": kind == "unit"} for kind in _KINDS}
+    return one_layer_jobs(scale, paper_every=5 * EPOCH)
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
@@ -62,7 +55,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
         "plain": np.sqrt(np.sum(difference**2, axis=(1, 2)) / np.sum(A**2)),
         "seen": seen,
         "forced": _forced_gap(A, seen, np.asarray(task.features[:N]), float(tau)),
-        "sizes": [s[name] for name in _SIZES],
+        "sizes": [s[name] for name in ONE_LAYER_SIZES],
         "rate": s["rate"],
     }
 
@@ -88,7 +81,7 @@ def draw(tables: Tables) -> Picture:
     )
     (page,) = parts(picture, 1, 1)
     axes = page.subplots(5, len(tables), sharex=True, sharey=True, squeeze=False)
-    for column, (kind, words) in enumerate(_KINDS.items()):
+    for column, (kind, words) in enumerate(KINDS.items()):
         table = tables[kind]
         error = dict(zip(table["steps"].tolist(), table["distances"], strict=True))
         strips = [
@@ -172,9 +165,6 @@ def expect(tables: Tables) -> list[Evidence]:
             0.5,
         ),
     ]
-
-
-_SIZES = ("dictionary_size", "input_dim", "feature_dim", "context_length", "heads")
 
 
 def _forced_gap(

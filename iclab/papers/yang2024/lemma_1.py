@@ -10,11 +10,6 @@ from iclab.papers.yang2024._instances import Instances
 from iclab.papers.yang2024._single import formulas, single_problems
 
 
-def cases(scale) -> dict[str, Instances]:
-    """A problem of simple numbers and random ones."""
-    return single_problems(scale)
-
-
 def predict(case: Instances):
     """⟨s_jk Σ_i s_ik (v_j − v_i)v_kᵀ, G⟩ of the first head, for a random G, N×K."""
     V = case.tokens[0]
@@ -63,7 +58,7 @@ _derivative = jax.jit(_derivative_of_attention, static_argnames="context_length"
 
 CLAIM = Claim(
     "yang2024/lemma-1",
-    cases=cases,
+    cases=single_problems,
     predict=predict,
     measure=measure,
     decoy=decoy,

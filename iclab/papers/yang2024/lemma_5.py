@@ -8,11 +8,6 @@ from iclab.papers.yang2024._population import best_weights, evaluated, every_lab
 from iclab.papers.yang2024._single import error_scale, formulas, single_problems
 
 
-def cases(scale) -> dict[str, Instances]:
-    """A problem of simple numbers and random ones."""
-    return single_problems(scale)
-
-
 def predict(case: Instances):
     """1/2K Σ‖Z̄δ_k‖² + L*; L*, with mτ for every token; its part from k ≤ N, 0."""
     found = formulas(case)
@@ -54,7 +49,7 @@ def measure(case: Instances, key, scale) -> Measured:
 
 CLAIM = Claim(
     "yang2024/lemma-5",
-    cases=cases,
+    cases=single_problems,
     predict=predict,
     measure=measure,
     decoy=decoy,

@@ -27,11 +27,6 @@ from iclab.papers.yang2024._population import evaluated
 from iclab.theory import key_query_gradient_bound
 
 
-def cases(scale) -> dict[str, Instances]:
-    """Random problems, and two kinds of extreme ones."""
-    return families(scale)
-
-
 def predict(case: Instances):
     """2√2γα f̄_max √(ℓ − L*), where the gradient is the largest part of it."""
     return as_bounds([_sides(case)])
@@ -58,7 +53,7 @@ def _sides(case: Instances) -> Tightest:
 
 CLAIM = Claim(
     "yang2024/lemma-7",
-    cases=cases,
+    cases=families,
     predict=predict,
     measure=measure,
     decoy=decoy,

@@ -33,11 +33,6 @@ from iclab.papers.yang2024._population import evaluated, evaluated_other
 from iclab.theory import attended_change_bound, residual_change_bound
 
 
-def cases(scale) -> dict[str, Instances]:
-    """Pairs of parameters that differ in Q, in α or in both; two kinds of extremes."""
-    return families(scale)
-
-
 def predict(case: Instances):
     """2‖Z̄‖‖Q_h − Q'_h‖ and 2γ√Hα(Σ‖Q_h − Q'_h‖²)^½ + γ√H‖α_k − α'_k‖."""
     return as_bounds(_sides(case))
@@ -81,7 +76,7 @@ def _residual(gamma, alpha, by_heads, by_token, *, heads: int):
 
 CLAIM = Claim(
     "yang2024/lemma-8",
-    cases=cases,
+    cases=families,
     predict=predict,
     measure=measure,
     decoy=decoy,

@@ -25,11 +25,6 @@ from iclab.papers.yang2024._population import evaluated
 from iclab.theory import attended_bound, residual_bound
 
 
-def cases(scale) -> dict[str, Instances]:
-    """Random problems, and two kinds of extreme ones."""
-    return families(scale)
-
-
 def predict(case: Instances):
     """‖Z̄‖ and γHα + ‖A‖."""
     return as_bounds(_sides(case))
@@ -65,7 +60,7 @@ def _residual(constants, gamma, alpha, *, heads: int):
 
 CLAIM = Claim(
     "yang2024/lemma-9",
-    cases=cases,
+    cases=families,
     predict=predict,
     measure=measure,
     decoy=decoy,
