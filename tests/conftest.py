@@ -1,5 +1,6 @@
 """Fixtures for the whole suite."""
 
+import os
 import random
 from collections.abc import Callable, Iterator
 
@@ -9,6 +10,7 @@ import pytest
 from jaxtyping import PRNGKeyArray
 
 import iclab  # noqa: F401  turns 64-bit mode on before any array is made
+from tests.smoke import SmokeRun, smoke_run
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
@@ -33,3 +35,12 @@ def unchecked() -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture(scope="session")
+def reproduced(tmp_path_factory: pytest.TempPathFactory) -> SmokeRun:
+    """Everything at smoke scale, run once by the command line for the whole session."""
+    root = tmp_path_factory.getbasetemp()
+    # With several workers each has a folder of its own inside that of the session.
+    shared = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
+    return smoke_run(shared)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import iclab
-from iclab.cli import _commands
-from iclab.cli._commands import UserMistake
+from iclab.cli import _commands, _reproduce
+from iclab.cli._mistake import UserMistake
 from iclab.cli._train import add_train
 from iclab.evidence import SCALES
 from iclab.papers import UnknownId
@@ -77,15 +77,22 @@ def _parser() -> argparse.ArgumentParser:
         help="folder of the last run (default: iclab-results)",
     )
     check = command(
-        "check", _commands.check, "Run claims and say which hold (all, without an ID)."
+        "check", _reproduce.check, "Run claims and say which hold (all, without an ID)."
     )
     _run_options(check, "keep results in this folder and reuse those that are there")
     reproduce = command(
         "reproduce",
-        _commands.reproduce,
-        "Run claims and draw figures (all, without an ID) and write a report.",
+        _reproduce.reproduce,
+        "Run claims and draw figures (all, without an ID) and write a report."
+        " What the folder has is not run again: a run that was stopped continues.",
     )
-    _run_options(reproduce, "folder for results (default: iclab-results)")
+    folder = _commands.DEFAULT_FOLDER
+    _run_options(reproduce, f"folder for results (default: {folder})", folder)
+    reproduce.add_argument(
+        "--retrain",
+        action="store_true",
+        help="train anew what comes trained with iclab",
+    )
     text = "Write the report of a folder of results again; this runs nothing."
     report = commands.add_parser("report", help=text, description=text)
     report.add_argument(
@@ -105,7 +112,9 @@ def _json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON array")
 
 
-def _run_options(parser: argparse.ArgumentParser, out: str) -> None:
+def _run_options(
+    parser: argparse.ArgumentParser, out: str, folder: str | None = None
+) -> None:
     _json(parser)
     parser.add_argument(
         "--scale",
@@ -117,13 +126,22 @@ def _run_options(parser: argparse.ArgumentParser, out: str) -> None:
     parser.add_argument(
         "--seed", type=_seed, default=0, help="random seed (default: 0)"
     )
-    parser.add_argument("--out", metavar="DIR", help=out)
+    parser.add_argument("--out", metavar="DIR", help=out, default=folder)
     parser.add_argument(
+        "--force", action="store_true", help="run again what the folder has already"
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
         "--jobs",
         type=_jobs,
-        default=_commands.usable_cores(),
         metavar="N",
-        help="processes to use (default: one per core)",
+        help="processes to use on this machine (default: one per core)",
+    )
+    where.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="run on a Dask cluster instead: tcp://HOST:PORT or a scheduler file"
+        " (needs iclab[cluster])",
     )
 
 

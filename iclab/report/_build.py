@@ -1,7 +1,6 @@
 """Write the report: pages, pictures and data in one folder that opens from disk."""
 
 import os
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
@@ -11,6 +10,7 @@ import jinja2
 
 from iclab.papers import PAPERS
 from iclab.report import _pictures, _text
+from iclab.report._files import locked, write_whole
 from iclab.report._items import VERDICTS, Item, facts, items, opening
 from iclab.report._results import RESULTS, Run, read_run
 
@@ -24,20 +24,25 @@ def build_report(folder: str | os.PathLike[str]) -> Path:
     The report holds copies of the figures and of the results, so that the folder can
     be moved and sent as it is.
     """
-    run = read_run(folder)
+    read_run(folder)  # there may be nothing to report: then nothing is written
+    with locked(Path(folder)):
+        return _build(read_run(folder))
+
+
+def _build(run: Run) -> Path:
     target = run.folder / "report"
     target.mkdir(exist_ok=True)
     every = items(run)
     for item in every:
         for name in item.files.values():
-            _copy(run.folder / name, target / name)
-    _copy(run.folder / RESULTS, target / RESULTS)
+            write_whole(target / name, (run.folder / name).read_bytes())
+    write_whole(target / RESULTS, (run.folder / RESULTS).read_bytes())
     bibliography = "\n\n".join(paper.bibtex for paper in PAPERS)
-    _write(target / _BIBLIOGRAPHY, bibliography + "\n")
+    write_whole(target / _BIBLIOGRAPHY, bibliography + "\n")
     for name in _ASSETS:
-        _write(target / name, _asset(name))
+        write_whole(target / name, _asset(name))
     for name, page in _pages(run, every):
-        _write(target / name, page)
+        write_whole(target / name, page)
     return target / "index.html"
 
 
@@ -96,17 +101,3 @@ def _counts(every: Iterable[Item]) -> Mapping[str, int]:
 def _asset(name: str) -> str:
     templates = resources.files("iclab.report") / "templates"
     return (templates / name).read_text(encoding="utf-8")
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file that is never seen half written."""
-    draft = path.with_name(f".{path.name}.draft")
-    draft.write_text(text, encoding="utf-8")
-    os.replace(draft, path)
-
-
-def _copy(source: Path, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.draft")
-    shutil.copyfile(source, draft)
-    os.replace(draft, path)

@@ -30,7 +30,7 @@ VERDICTS: Mapping[str, str] = {
         "The error bar is too wide to tell the statement from its decoy, or the"
         " program stopped with an error."
     ),
-    "missing": "Not part of this run.",
+    "missing": "Not run in this folder yet.",
 }
 
 
@@ -66,13 +66,39 @@ class Item:
     def command(self) -> str:
         """The command that runs the item again as it was run, or that runs it now."""
         verb = "check" if self.entry.kind == "claim" else "reproduce"
-        seed = self.run.facts.get("seed", 0) if self.record is None else self.seed
-        return f"iclab {verb} {self.entry.id} --scale {self.run.scale} --seed {seed}"
+        return f"iclab {verb} {self.entry.id} --scale {self.scale} --seed {self.seed}"
+
+    @property
+    def scale(self) -> str:
+        """Scale of the result, or what the last run would have given it."""
+        return self.run.scale if self.record is None else self.record["scale"]
 
     @property
     def seed(self) -> int:
-        """Random seed of the result."""
-        return 0 if self.record is None else self.record["seed"]
+        """Random seed of the result, or what the last run would have given it."""
+        return self.run.seed if self.record is None else self.record["seed"]
+
+    @property
+    def finished(self) -> str:
+        """When the result was computed."""
+        return "" if self.record is None else _moment(self.record.get("finished"))
+
+    @property
+    def software(self) -> str:
+        """Version and commit of iclab that computed the result."""
+        record = self.record or {}
+        version = f"iclab {record['iclab']}" if record.get("iclab") else ""
+        parts = (version, _commit(record.get("commit")))
+        return ", ".join(part for part in parts if part)
+
+    @property
+    def differs(self) -> str:
+        """What sets the result apart from those of the last run, if anything does."""
+        if self.record is None:
+            return ""
+        parts = [self.scale] if self.scale != self.run.scale else []
+        parts += [f"seed {self.seed}"] if self.seed != self.run.seed else []
+        return ", ".join(parts)
 
     @property
     def cases(self) -> Sequence[Mapping[str, Any]]:
@@ -132,7 +158,7 @@ def items(run: Run) -> list[Item]:
 def opening(run: Run) -> str:
     """The run in a sentence."""
     known = run.facts
-    text = f"Run at {run.scale} scale with seed {known.get('seed', 0)}"
+    text = f"Run at {run.scale} scale with seed {run.seed}"
     if when := _moment(known.get("started")):
         text += f" on {when}"
     if "seconds" in known:
@@ -140,7 +166,15 @@ def opening(run: Run) -> str:
     if machine := _machine(known):
         text += f", on {machine}"
     version = (known.get("versions") or {}).get("iclab")
-    return f"{text}, by iclab {version}." if version else f"{text}."
+    text += f", by iclab {version}." if version else "."
+    if others := _others(run):
+        text += f" Of another scale or seed: {others}."
+    return text
+
+
+def _others(run: Run) -> str:
+    count = sum(bool(item.differs) for item in items(run))
+    return f"{count} result{'' if count == 1 else 's'}" if count else ""
 
 
 def facts(run: Run) -> list[tuple[str, str]]:
@@ -148,15 +182,17 @@ def facts(run: Run) -> list[tuple[str, str]]:
     known = run.facts
     versions = dict(known.get("versions") or {})
     software = ", ".join(f"{name} {v}" for name, v in versions.items() if v)
-    work = sum(record["seconds"] for record in run.records.values())
+    there = [item.record for item in items(run) if item.record is not None]
+    work = sum(record["seconds"] for record in there)
     asked = known.get("ids")
     every = len(ENTRIES)
     found = [
-        ("What", f"{len(run.records)} of {every} results of {len(PAPERS)} papers"),
+        ("In this folder", f"{len(there)} of {every} results of {len(PAPERS)} papers"),
         ("Command", "" if asked is None else _command(asked, run)),
-        ("Scale, seed", f"{run.scale}, {known.get('seed', 0)}"),
+        ("Scale, seed", f"{run.scale}, {run.seed}"),
+        ("Other scale or seed", _others(run)),
         ("Started", _moment(known.get("started"))),
-        ("Finished", _moment(known.get("finished"))),
+        ("Finished", _moment(known.get("finished")) or _unfinished(known)),
         ("Took", duration(known["seconds"]) if "seconds" in known else ""),
         ("Work", f"{duration(work)} of computing, results kept from before included"),
         ("Machine", _machine(known)),
@@ -167,9 +203,13 @@ def facts(run: Run) -> list[tuple[str, str]]:
     return [(name, text) for name, text in found if text]
 
 
+def _unfinished(known: Mapping[str, Any]) -> str:
+    return "stopped before its end" if known.get("started") else ""
+
+
 def _command(asked: Sequence[str], run: Run) -> str:
     words = ["iclab", "reproduce", *asked, "--scale", run.scale]
-    return " ".join([*words, "--seed", str(run.facts.get("seed", 0))])
+    return " ".join([*words, "--seed", str(run.seed)])
 
 
 def _machine(known: Mapping[str, Any]) -> str:

@@ -15,6 +15,8 @@ from iclab.papers import UnknownId, select
 
 DEFAULT_FOLDER = "iclab-results"
 RESULTS = "results.json"
+# The first format had no number; its records did not say their scale.
+FORMAT = 2
 _SIDES = ("predicted", "measured", "error", "decoy")
 
 
@@ -24,7 +26,11 @@ class NoResults(LookupError):
 
 @dataclass(frozen=True)
 class Run:
-    """What one `iclab reproduce` left: how it was run, and a record an item."""
+    """What `iclab reproduce` left in a folder, in one run or in several.
+
+    `facts` say how the last run went, and there is a record of every item that any of
+    them has finished, with its own scale and seed.
+    """
 
     folder: Path
     facts: Mapping[str, Any]
@@ -32,16 +38,23 @@ class Run:
 
     @property
     def scale(self) -> str:
-        """How much work each item was given."""
+        """How much work the last run gave its items."""
         return str(self.facts.get("scale", "desk"))
+
+    @property
+    def seed(self) -> int:
+        """Random seed that the last run gave its items."""
+        return int(self.facts.get("seed", 0))
 
 
 def read_run(folder: str | os.PathLike[str]) -> Run:
-    """The run that `folder` holds."""
+    """The results that `folder` holds."""
     path = Path(folder) / RESULTS
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
-        records = {record["id"]: record for record in facts.pop("results")}
+        found = facts.pop("format", None)
+        ours = found in (None, FORMAT)  # what others hold is theirs to know
+        records = {one["id"]: one for one in facts.pop("results")} if ours else {}
     except (FileNotFoundError, NotADirectoryError):
         remedy = f"`iclab reproduce --out {folder}` writes them"
         raise NoResults(f"no results in {folder}: {remedy}") from None
@@ -49,6 +62,11 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
         raise NoResults(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise NoResults(f"{path} is not what `iclab reproduce` writes") from None
+    if found != FORMAT:
+        raise NoResults(
+            f"{path} is of another version of iclab (format {found or 1}, here"
+            f" {FORMAT}): move it away, or use another folder"
+        )
     return Run(Path(folder), facts, records)
 
 

@@ -1,5 +1,8 @@
 """The command line, as a user meets it."""
 
+import argparse
+import errno
+import importlib
 import json
 import os
 import re
@@ -10,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from iclab import papers
-from iclab.cli import main
+from iclab.cli import _run as _run_module, main
 from iclab.evidence import Claim, Entry, Measured
+from iclab.runs import EngineProblem, Processes
 from tests.report import example
 
 CLAIMS = [entry for entry in papers.ENTRIES if entry.kind == "claim"]
@@ -31,6 +35,12 @@ def _run(*words: str, folder: Path | None = None) -> subprocess.CompletedProcess
     )
 
 
+@pytest.fixture(autouse=True)
+def here(monkeypatch):
+    """Do the work in this process: others would load JAX once more for each test."""
+    monkeypatch.setattr("iclab.cli._run.engine", lambda options: None)
+
+
 @pytest.fixture
 def fake(monkeypatch):
     """Replace the claim behind QUICK by one that ends as told."""
@@ -48,7 +58,9 @@ def fake(monkeypatch):
             measure=measure,
             decoy=lambda case: 2.0,
         )
-        monkeypatch.setattr("iclab.papers._jobs.load_claim", lambda entry: claim)
+        (entry,) = papers.select([QUICK])
+        module = importlib.import_module(papers.module_name(entry))
+        monkeypatch.setattr(module, "CLAIM", claim)
 
     return use
 
@@ -118,7 +130,9 @@ def test_check_as_json_is_one_array_with_the_fixed_keys(capsys):
     assert main(["check", QUICK, "--scale", "smoke", "--json"]) == 0
     (record,) = json.loads(capsys.readouterr().out)
     keys = ["id", "kind", "verdict", "statement", "correction", "cases"]
-    assert list(record) == [*keys, "seconds", "seed"]
+    made = ["scale", "finished", "iclab", "commit"]
+    assert list(record) == [*keys, "seconds", "seed", *made]
+    assert record["scale"] == "smoke"
     assert {"case", "predicted", "measured", "error", "decoy"} <= set(
         record["cases"][0]
     )
@@ -149,9 +163,10 @@ def test_a_claim_that_cannot_tell_exits_with_1(capsys, fake):
 def test_a_crash_is_one_line_and_undecided(capsys, fake):
     fake(raises="the sky fell")
     assert main(["check", QUICK]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("undecided ")
-    assert lines[1].strip() == "RuntimeError: the sky fell"
+    line, _ = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(
+        rf"undecided  {QUICK}  [0-9.]+ s  RuntimeError: the sky fell", line
+    )
     fake(raises="the sky fell")
     assert main(["check", QUICK, "--json"]) == 1
     (record,) = json.loads(capsys.readouterr().out)
@@ -166,13 +181,19 @@ def test_results_are_kept_and_reused(tmp_path, capsys, fake):
     fake(raises="not run again")
     assert main(["check", QUICK, "--out", out, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == before
+    assert main(["check", QUICK, "--out", out, "--force"]) == 1
+    assert "RuntimeError: not run again" in capsys.readouterr().out
 
 
 def test_reproduce_leaves_its_results(tmp_path, capsys):
     out = tmp_path / "results"
     words = ["reproduce", QUICK, "--scale", "smoke", "--out", str(out)]
     assert main(words) == 0
-    *_, results, summary = capsys.readouterr().out.splitlines()
+    item, title, slow, store, results, summary = capsys.readouterr().out.splitlines()
+    assert item.startswith(f"holds      {QUICK}  ")
+    assert title == "slowest:"
+    assert re.fullmatch(rf" +[0-9.]+ s  {QUICK}", slow)
+    assert store == "from the store: 0 of 1"
     assert results == f"results: {out / 'results.json'}"
     missing = len(papers.ENTRIES) - 1
     page = out / "report" / "index.html"
@@ -180,11 +201,94 @@ def test_reproduce_leaves_its_results(tmp_path, capsys):
     assert re.fullmatch(rf"{counts} \([0-9.]+ s\); report: {page}", summary)
     assert page.is_file()
     run = json.loads((out / "results.json").read_text())
+    assert run["format"] == 2
     assert run["ids"] == [QUICK]
     assert run["scale"] == "smoke"
     assert run["results"][0]["id"] == QUICK
     assert run["versions"]["jax"]
-    assert run["started"] <= run["finished"]
+    assert run["started"] <= run["results"][0]["finished"] <= run["finished"]
+    # Once more: nothing is computed, and nothing but times is new.
+    assert main(words) == 0
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first == f"{item}, from the store"
+    assert rest[0] == "from the store: 1 of 1"
+    again = json.loads((out / "results.json").read_text())
+    assert again["results"] == run["results"]
+
+
+def test_results_of_another_version_are_left_alone(tmp_path, capsys):
+    path = tmp_path / "results.json"
+    path.write_text('{"results": []}')
+    assert main(["reproduce", QUICK, "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        f"iclab reproduce: {path} is of another version of iclab (format 1, here 2):"
+        " move it away, or use another folder\n"
+    )
+    assert path.read_text() == '{"results": []}'
+
+
+@pytest.mark.parametrize("name", [".lock", "results.json", "report/index.html"])
+def test_what_is_in_the_way_is_one_line(tmp_path, capsys, fake, name):
+    fake()
+    (tmp_path / name).mkdir(parents=True)
+    assert main(["reproduce", QUICK, "--out", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert re.fullmatch(r"iclab reproduce: cannot .*: Is a directory\n", error)
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("results.json", "to "), ("errata.html", "the report in ")]
+)
+def test_a_full_disk_is_one_line(tmp_path, capsys, fake, monkeypatch, name, what):
+    fake()
+    replace = os.replace
+
+    def full(draft, path):
+        if Path(path).name == name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace(draft, path)
+
+    monkeypatch.setattr("iclab.report._files.os.replace", full)
+    assert main(["reproduce", QUICK, "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        f"iclab reproduce: cannot write {what}{tmp_path}: No space left on device\n"
+    )
+    assert not list(tmp_path.glob("**/.*.draft"))
+
+
+def test_an_engine_that_fails_keeps_what_was_done(tmp_path, capsys, fake, monkeypatch):
+    fake()
+    run_jobs = _run_module.run_jobs
+
+    def breaks(*args, **kwargs):
+        yield from run_jobs(*args, **kwargs)
+        raise EngineProblem("the cluster is gone")
+
+    monkeypatch.setattr(_run_module, "run_jobs", breaks)
+    assert main(["reproduce", QUICK, "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == "iclab reproduce: the cluster is gone\n"
+    (record,) = json.loads((tmp_path / "results.json").read_text())["results"]
+    assert record["verdict"] == "holds"
+
+
+def test_where_the_jobs_run(monkeypatch, tmp_path):
+    monkeypatch.undo()  # the real choice of an engine
+    options = argparse.Namespace(cluster=None, jobs=None, out=None)
+    here = _run_module.engine(options)
+    assert isinstance(here, Processes)
+    assert here.count == _run_module.usable_cores()
+    options = argparse.Namespace(cluster=None, jobs=3, out=str(tmp_path))
+    here = _run_module.engine(options)
+    assert isinstance(here, Processes)
+    assert (here.count, here.cache) == (3, tmp_path / "compiled")
+
+
+def test_help_names_the_options_of_a_run(capsys):
+    with pytest.raises(SystemExit):
+        main(["reproduce", "--help"])
+    text = capsys.readouterr().out
+    for flag in ("scale", "seed", "out", "force", "jobs", "cluster", "retrain", "json"):
+        assert f"--{flag}" in text
 
 
 def test_report_is_built_again_from_what_is_there(tmp_path, capsys):
@@ -291,6 +395,11 @@ def test_unknown_ids(words, message, capsys):
             " (see `iclab reproduce --help`)\n",
         ),
         (
+            ["reproduce", "--jobs", "2", "--cluster", "tcp://localhost:1"],
+            "iclab reproduce: argument --cluster: not allowed with argument --jobs"
+            " (see `iclab reproduce --help`)\n",
+        ),
+        (
             ["check", "--colour"],
             "iclab: unrecognized arguments: --colour (see `iclab --help`)\n",
         ),
@@ -307,7 +416,7 @@ def test_unwritable_folder(tmp_path, capsys):
     file = tmp_path / "file"
     file.write_text("")
     assert main(["check", QUICK, "--out", str(file)]) == 2
-    expected = f"iclab check: cannot write to {file}: Not a directory\n"
+    expected = f"iclab check: cannot write to {file / 'store'}: Not a directory\n"
     assert capsys.readouterr().err == expected
 
 
@@ -330,7 +439,7 @@ def test_interrupt_exits_with_130(capsys, monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("iclab.cli._commands.run_jobs", interrupt)
+    monkeypatch.setattr(_run_module, "run_jobs", interrupt)
     assert main(["check", QUICK]) == 130
     assert capsys.readouterr().err == "iclab check: interrupted\n"
 

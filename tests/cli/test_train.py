@@ -64,6 +64,11 @@ def test_train_stop_resume(tmp_path, capsys):
         (["--longest", "2"], "`longest` must be at least `context` = 3, got 2"),
         (["--batch", "0"], "`batch` must be an integer ≥ 1, got 0"),
         (["--coordinator", "x"], "`coordinator` must be host:port, got 'x'"),
+        (
+            ["--processes", "2"],
+            "`processes` must be given together with `coordinator` and `process_id`,"
+            " got 2",
+        ),
     ],
 )
 def test_mistakes_are_one_line(tmp_path, capsys, unchecked, words, message):

@@ -9,6 +9,13 @@ import numpy as np
 from iclab import papers
 from iclab.papers._jobs import _write_csv  # what wrote the data, so that both ways meet
 
+# What each record says of its own origin.
+MADE = {
+    "scale": "smoke",
+    "finished": "2025-03-04T05:07:08Z",
+    "iclab": "0.1.0",
+    "commit": "0123456789abcdef0123456789abcdef01234567+",
+}
 HOLDS = "zhang2023/theorem-4.1"
 CORRECTED = "zhang2023/corollary-4.3"
 FAILS = "zhang2023/lemma-a.3"
@@ -49,6 +56,7 @@ def claim(id: str, verdict: str, cases: list[dict], **rest: Any) -> dict:
         "cases": cases,
         "seconds": 2.5,
         "seed": 3,
+        **MADE,
         **rest,
     }
 
@@ -90,6 +98,7 @@ def records() -> list[dict]:
             "files": files,
             "seconds": 12.0,
             "seed": 3,
+            **MADE,
         },
         claim(STOPPED, "undecided", [], error=stopped),
     ]
@@ -104,6 +113,7 @@ def write_results(folder: Path) -> Path:
         figure.with_name(f"figure-1.{kind}").write_bytes(b"not looked at")
     _write_csv(figure.with_name("figure-1.csv"), TABLES)
     run = {
+        "format": 2,
         "ids": ["zhang2023", "ahn2023"],
         "scale": "smoke",
         "seed": 3,
@@ -115,7 +125,7 @@ def write_results(folder: Path) -> Path:
         "python": "3.11.9",
         "platform": "Linux x86_64",
         "versions": {"iclab": "0.1.0", "jax": "0.10.2", "optax": None},
-        "commit": "0123456789abcdef0123456789abcdef01234567+",
+        "commit": MADE["commit"],
         "results": records(),
     }
     (folder / "results.json").write_text(json.dumps(run, ensure_ascii=False))

@@ -183,3 +183,20 @@ def test_paper_is_light_and_unfolded(browser, report):
     assert browser.run("document.querySelectorAll('details:not([open])').length") > 0
     assert len(browser.send("Page.printToPDF")["data"]) > 10_000
     browser.send("Emulation.setEmulatedMedia", media="")
+
+
+@pytest.mark.parametrize("width", [PHONE, DESK])
+def test_the_report_of_a_real_run(browser, reproduced, width):
+    report = reproduced.folder / "report"
+    for page in PAGES:
+        browser.open(report / f"{page}.html", width)
+        assert browser.complaints == []
+        assert all(re.match(r"file:|data:|about:", one) for one in browser.requests)
+        assert browser.run("document.documentElement.scrollWidth") <= width
+        sizes = browser.run("[...document.images].map((one) => one.naturalWidth)")
+        figures = [e for e in papers.ENTRIES if (e.paper, e.kind) == (page, "figure")]
+        assert len(sizes) == len(figures)
+        assert all(size > 0 for size in sizes)
+    browser.open(report / "index.html", width)
+    verdicts = set(_shown(browser, "row.dataset.verdict"))
+    assert verdicts == {"holds", "corrected"}

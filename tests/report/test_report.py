@@ -138,12 +138,36 @@ def test_the_run_is_described(text):
     assert command.replace(" ", "", 1) in _words(text["index"])
 
 
-def test_an_older_run_says_less(tmp_path):
-    run = {"results": example.records()[:3]}
+def test_a_run_may_say_less_of_itself(tmp_path):
+    run = {"format": 2, "results": example.records()[:3]}
     (tmp_path / "results.json").write_text(json.dumps(run))
     page = build_report(tmp_path).read_text("utf-8")
-    assert "Run at desk scale with seed 0." in page
+    assert "Run at desk scale with seed 0. Of another scale or seed: 3" in page
     assert "<dt>Commit</dt>" not in page
+
+
+def test_results_of_another_scale_say_so(tmp_path):
+    folder = example.write_results(tmp_path / "results")
+    path = folder / "results.json"
+    run = json.loads(path.read_text())
+    run["results"][0] |= {"scale": "paper", "seed": 7, "finished": None, "iclab": None}
+    del run["finished"], run["seconds"]
+    path.write_text(json.dumps(run))
+    page = build_report(folder).read_text("utf-8")
+    assert "by iclab 0.1.0. Of another scale or seed: 1 result." in page
+    assert " (paper, seed 7)</small>" in page
+    assert "<dt>Finished</dt><dd>stopped before its end</dd>" in page
+    paper = (folder / "report" / "zhang2023.html").read_text("utf-8")
+    item = _words(_article(paper, "theorem-4.1"))
+    assert "Scalepaper" in item
+    assert "iclab check zhang2023/theorem-4.1 --scale paper --seed 7" in item
+    assert "Computed" not in item
+
+
+def test_an_item_says_when_and_by_what_it_was_computed(text):
+    item = _item(text, example.HOLDS)
+    assert "<dt>Computed</dt><dd>4 March 2025, 05:07 UTC</dd>" in item
+    assert "<dt>By</dt><dd>iclab 0.1.0, 0123456789ab, with changes on top</dd>" in item
 
 
 def test_papers_keep_their_own_order(pages):
@@ -268,14 +292,13 @@ def _mixed(colour: tuple[float, ...], ground: tuple[float, ...], share: float):
 
 def test_every_text_can_be_read_in_light_and_dark():
     css = (resources.files("iclab.report") / "templates" / "report.css").read_text()
-    light, dark, chosen = re.findall(r":root[^{]*\{([^}]*--ground[^}]*)\}", css)
-    assert dark.split() == chosen.split()
-    for theme in (light, dark):
+    pairs = re.findall(r"--(\w+): light-dark\(#(\w{6}), #(\w{6})\);", css)
+    tint = int(re.search(r"--tint: (\d+)%", css)[1]) / 100  # type: ignore[index]
+    for theme in (1, 2):
         colours = {
-            name: tuple(int(value[i : i + 2], 16) for i in (0, 2, 4))
-            for name, value in re.findall(r"--(\w+): #(\w{6});", theme)
+            pair[0]: tuple(int(pair[theme][i : i + 2], 16) for i in (0, 2, 4))
+            for pair in pairs
         }
-        tint = int(re.search(r"--tint: (\d+)%", theme)[1]) / 100  # type: ignore[index]
         verdicts = ("holds", "corrected", "fails", "undecided", "missing")
         words = ("ink", "quiet", "link", *verdicts)
         for word, ground in itertools.product(words, ("ground", "raised")):

@@ -46,6 +46,22 @@ def test_something_else_by_that_name(tmp_path, text):
         read_run(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [('{"results": []}', 1), ('{"format": 1, "other": 0}', 1), ('{"format": 9}', 9)],
+)
+def test_another_format(tmp_path, text, found):
+    path = tmp_path / "results.json"
+    path.write_text(text)
+    message = (
+        f"{path} is of another version of iclab (format {found}, here 2): move it away,"
+        " or use another folder"
+    )
+    with pytest.raises(NoResults, match=re.escape(message)):
+        read_run(tmp_path)
+    assert path.read_text() == text
+
+
 def test_a_figure_comes_back_as_it_was(folder):
     tables = iclab.load(example.FIGURE, folder)
     assert list(tables) == list(example.TABLES)

@@ -1,0 +1,178 @@
+"""Pictures of a results folder: drawn anew only where they would come out different.
+
+Beside the pictures of a figure lies a manifest. It says what they were made from, code
+and numbers, what they are, by checksums, and what was found in them. With nothing
+changed a figure needs neither its code, nor JAX, nor a drawing.
+"""
+
+import dataclasses
+import errno
+import functools
+import hashlib
+import importlib.metadata
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from iclab import papers
+from iclab.cli._mistake import UserMistake
+from iclab.evidence import Entry, Evidence, FigureResult, Scale
+from iclab.report import write_whole
+from iclab.runs import Job, code_digest
+
+_FORMAT = 1
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+
+Tables = Mapping[str, Mapping[str, Any]]
+# The verdict, the files' names, and what puts the files in their place.
+Finished = tuple[FigureResult, list[str], Callable[[], bool]]
+
+
+class Figures:
+    """The figures of a results folder, at a scale and with a seed."""
+
+    def __init__(self, folder: Path, scale: Scale, seed: int, *, retrain: bool = False):
+        self._folder = folder
+        self._settings = {"scale": scale, "seed": seed, "retrain": retrain}
+        self._plans: dict[str, Mapping[str, Any]] = {}
+
+    def jobs(self, entry: Entry) -> dict[str, Job]:
+        """The jobs of a figure, as last time if its code is what it was."""
+        plan = self._manifest(entry).get("plan", {})
+        wanted = {"code": _code(entry), **self._settings}
+        if {name: plan.get(name) for name in wanted} == wanted:
+            jobs = {
+                name: Job(**{**fields, "code": tuple(fields["code"])})
+                for name, fields in plan["jobs"].items()
+            }
+        else:
+            jobs = papers.figure_jobs(entry, **self._settings)
+        plan = {**wanted, "jobs": {name: _fields(job) for name, job in jobs.items()}}
+        # Settings that JSON would change (a tuple) cannot be kept for the next time.
+        kept = json.loads(json.dumps(plan))
+        self._plans[entry.id] = plan if kept == plan else {}
+        return jobs
+
+    def finish(self, entry: Entry, tables: Tables) -> Finished:
+        """Judge a figure and draw it, or find that this has been done."""
+        source = _source(entry, tables)
+        there = self._manifest(entry)
+        if there.get("source") == source and self._whole(there):
+            return (*_found(entry, there), lambda: self._settled(entry, source))
+        with tempfile.TemporaryDirectory(prefix="iclab-") as place:
+            try:
+                result, names = papers.finish_figure(
+                    entry, tables, Path(place) / "figures"
+                )
+            except OSError as error:
+                if error.errno in _NO_ROOM:
+                    reason = f"cannot draw in {place}: {error.strerror}"
+                    raise UserMistake(reason) from None
+                raise
+            files = {name: (Path(place) / name).read_bytes() for name in names}
+        return result, names, lambda: self._publish(entry, source, result, files)
+
+    def _publish(
+        self,
+        entry: Entry,
+        source: str,
+        result: FigureResult,
+        files: Mapping[str, bytes],
+    ) -> bool:
+        """Put pictures, data and at last the manifest in their place."""
+        for name, data in files.items():
+            write_whole(self._folder / name, data)
+        manifest = {
+            "format": _FORMAT,
+            "source": source,
+            "files": {name: _sha256(data) for name, data in files.items()},
+            "verdict": result.verdict,
+            "evidence": [dataclasses.asdict(one) for one in result.evidence],
+        }
+        self._write(entry, manifest)
+        return True
+
+    def _settled(self, entry: Entry, source: str) -> bool:
+        """Whether the pictures are still those that were found."""
+        there = self._manifest(entry)
+        if there.get("source") != source:
+            return False
+        if there.get("plan") != self._plans.get(entry.id):
+            self._write(entry, there)
+        return True
+
+    def _write(self, entry: Entry, manifest: Mapping[str, Any]) -> None:
+        plan = {"plan": self._plans.get(entry.id, {})}
+        text = json.dumps({**manifest, **plan}, indent=1, ensure_ascii=False)
+        write_whole(self._path(entry), text + "\n")
+
+    def _path(self, entry: Entry) -> Path:
+        return self._folder / "figures" / f"{entry.id}.json"
+
+    def _manifest(self, entry: Entry) -> dict[str, Any]:
+        """What is known of the pictures that are there; nothing, in any doubt."""
+        try:
+            found = json.loads(self._path(entry).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        known = isinstance(found, dict) and found.get("format") == _FORMAT
+        return found if known else {}
+
+    def _whole(self, manifest: Mapping[str, Any]) -> bool:
+        """Whether every file is there as it was written."""
+        try:
+            return all(
+                _sha256((self._folder / name).read_bytes()) == expected
+                for name, expected in manifest["files"].items()
+            )
+        except OSError:
+            return False
+
+
+def _found(entry: Entry, manifest: Mapping[str, Any]) -> tuple[FigureResult, list[str]]:
+    evidence = tuple(Evidence(**one) for one in manifest["evidence"])
+    result = FigureResult(entry.id, manifest["verdict"], evidence)
+    return result, list(manifest["files"])
+
+
+def _fields(job: Job) -> dict[str, Any]:
+    return {**dataclasses.asdict(job), "code": list(job.code)}
+
+
+def _code(entry: Entry) -> str:
+    """Hash of what plans, judges and draws a figure: code, and data shipped with it."""
+    modules = (papers.finish_figure.__module__, papers.module_name(entry))
+    return _sha256(f"{code_digest(modules)} {_data(entry.paper)}".encode())
+
+
+@functools.cache
+def _data(paper: str) -> str:
+    """Hash of the files of a paper's room that are not code: trained weights."""
+    assert papers.__file__ is not None
+    room = Path(papers.__file__).parent / paper
+    digest = hashlib.sha256()
+    for path in sorted(room.rglob("*")):
+        if path.is_file() and path.suffix not in (".py", ".pyc"):
+            digest.update(f"{path.relative_to(room).as_posix()}\0".encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _source(entry: Entry, tables: Tables) -> str:
+    """Hash of all that a figure's pictures are made from."""
+    digest = hashlib.sha256(_code(entry).encode())
+    digest.update(importlib.metadata.version("matplotlib").encode())
+    for table, columns in tables.items():
+        for column, values in columns.items():
+            array = np.ascontiguousarray(values)
+            digest.update(f"{table}\0{column}\0{array.dtype}{array.shape}\0".encode())
+            digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

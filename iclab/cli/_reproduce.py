@@ -1,0 +1,131 @@
+"""`iclab check` and `iclab reproduce`: what is run, where it is kept, how it ended."""
+
+import argparse
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from iclab import papers
+from iclab.cli._commands import print_json, write_report
+from iclab.cli._lines import duration, summary
+from iclab.cli._mistake import UserMistake
+from iclab.cli._run import Run, run_items, usable_cores
+from iclab.cli._signals import Stopped
+from iclab.cli._work import Record, Work, now
+from iclab.evidence import Entry
+from iclab.runs import EngineProblem, Store, provenance
+
+_SLOWEST = 5
+
+
+def check(options: argparse.Namespace) -> int:
+    """Run claims."""
+    entries = papers.select(options.ids)
+    claims = [entry for entry in entries if entry.kind == "claim"]
+    if not claims:
+        named = ", ".join(options.ids)
+        raise UserMistake(f"{named} is a figure: use `iclab reproduce {named}`")
+    start = time.perf_counter()
+    store = _store(Path(options.out)) if options.out else None
+    work = Work(claims, options.scale, options.seed, store=store)
+    run = run_items(work, options, store)
+    records = _in_order(claims, run)
+    if options.json:
+        print_json(records)
+    if run.stopped is not None:
+        return _say_stopped(run.stopped, options, records, claims)
+    if not options.json:
+        print(f"{summary(records)} ({duration(time.perf_counter() - start)})")
+    return _exit_code(records)
+
+
+def reproduce(options: argparse.Namespace) -> int:
+    """Run claims and figures, and leave everything and a report in a folder."""
+    from iclab.cli._figures import Figures
+    from iclab.cli._results_file import ResultsFile
+
+    entries = papers.select(options.ids)
+    folder = Path(options.out)
+    start = time.perf_counter()
+    store = _store(folder)
+    results = ResultsFile(folder, _facts(options))
+    scale, seed = options.scale, options.seed
+    figures = Figures(folder, scale, seed, retrain=options.retrain)
+    work = Work(entries, scale, seed, store=store, figures=figures)
+    run = run_items(work, options, store, results)
+    seconds = time.perf_counter() - start
+    whole = run.stopped is None
+    results.flush(**({"finished": now(), "seconds": seconds} if whole else {}))
+    page = write_report(folder)
+    records = _in_order(entries, run)
+    if options.json:
+        print_json(records)
+    if run.stopped is not None:
+        return _say_stopped(run.stopped, options, records, entries, page)
+    if not options.json:
+        seconds = time.perf_counter() - start  # with the report
+        _say_slowest(run.computed)
+        print(f"from the store: {len(records) - len(run.computed)} of {len(records)}")
+        print(f"results: {results.path}")
+        counts = f"{summary(records)}, {results.missing} missing"
+        print(f"{counts} ({duration(seconds)}); report: {page}")
+    return _exit_code(records)
+
+
+def _facts(options: argparse.Namespace) -> dict[str, Any]:
+    """What is known of a run at its start."""
+    cluster = options.cluster is not None
+    return {
+        "ids": options.ids,
+        "scale": options.scale,
+        "seed": options.seed,
+        "started": now(),
+        "cluster": cluster,
+        "processes": None if cluster else options.jobs or usable_cores(),
+        "cores": usable_cores(),
+        **provenance(),
+    }
+
+
+def _in_order(entries: Sequence[Entry], run: Run) -> list[Record]:
+    return [run.records[entry.id] for entry in entries if entry.id in run.records]
+
+
+def _say_slowest(computed: Mapping[str, float]) -> None:
+    """Where the time went; what came from the store took none."""
+    slowest = sorted(computed, key=lambda id: -computed[id])[:_SLOWEST]
+    if slowest:
+        print("slowest:")
+    for id in slowest:
+        print(f"{computed[id]:10.1f} s  {id}")
+
+
+def _say_stopped(
+    stopped: Stopped,
+    options: argparse.Namespace,
+    records: Sequence[Record],
+    entries: Sequence[Entry],
+    page: Path | None = None,
+) -> int:
+    """Say what is kept and how to go on."""
+    text = f"{stopped.word}, {len(records)} of {len(entries)} items done"
+    if options.out:
+        same = "the same command" + (" without --force" if options.force else "")
+        text += f" and kept in {options.out}: {same} continues"
+    text += f"; report: {page}" if page else ""
+    print(f"iclab {options.command}: {text}", file=sys.stderr)
+    return stopped.exit_code
+
+
+def _store(folder: Path) -> Store:
+    try:
+        return Store(folder / "store")
+    except EngineProblem as problem:
+        raise UserMistake(str(problem)) from None
+
+
+def _exit_code(records: Sequence[Mapping[str, Any]]) -> int:
+    good = all(record["verdict"] in ("holds", "corrected") for record in records)
+    return 0 if good else 1

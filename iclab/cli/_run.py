@@ -1,0 +1,119 @@
+"""Run items to their records, until all have ended or something stops them."""
+
+import argparse
+import contextlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from iclab.cli._live import Row, Silent, display
+from iclab.cli._mistake import UserMistake
+from iclab.cli._signals import Stopped, stoppable
+from iclab.cli._work import Record, Work
+from iclab.runs import (
+    Cluster,
+    Engine,
+    EngineProblem,
+    Event,
+    Processes,
+    Started,
+    Store,
+    run_jobs,
+)
+
+if TYPE_CHECKING:
+    from iclab.cli._results_file import ResultsFile
+
+
+@dataclass
+class Run:
+    """A command at work: what it has found so far, and the signal that stopped it."""
+
+    work: Work
+    show: Silent
+    results: "ResultsFile | None" = None
+    records: dict[str, Record] = field(default_factory=dict)
+    computed: dict[str, float] = field(default_factory=dict)
+    stopped: Stopped | None = None
+
+    def take(self, event: Event) -> None:
+        """Something has happened to a job."""
+        owners = self.work.owners(event.job)
+        if isinstance(event, Started):
+            for id in owners:
+                self.show.started(id)
+            return
+        for id in owners:
+            self.show.job_ended(id, event.seconds, from_store=event.from_store)
+        for id in self.work.take(event):
+            self.finish(id)
+
+    def finish(self, id: str) -> None:
+        """Give an item its record."""
+        record, settle = self.work.record(id)
+        seconds = self.work.computed(id)
+        if seconds is not None:
+            # Not what a fresh process needs before it can begin.
+            self.computed[id] = min(seconds, record["seconds"])
+        if self.results is not None:
+            self.results.add(record, settle)
+        self.records[id] = record
+        self.show.finished(record, from_store=seconds is None)
+
+
+def run_items(
+    work: Work,
+    options: argparse.Namespace,
+    store: Store | None = None,
+    results: "ResultsFile | None" = None,
+) -> Run:
+    """Run every job of `work` and give every item its record."""
+    known = {} if results is None else results.records
+    rows = {id: _row(id, work, known, options.scale) for id in work.ids}
+    with display(rows, json=options.json) as show:
+        run = Run(work, show, results)
+        try:
+            for id in work.unplanned:
+                run.finish(id)
+            events = run_jobs(
+                work.every_job, store=store, engine=engine(options), force=options.force
+            )
+            with stoppable(events) as events:
+                for event in events:
+                    run.take(event)
+        except Stopped as stopped:
+            run.stopped = stopped
+        except EngineProblem as problem:
+            if results is not None:
+                # Where that fails too, the first reason is the one to say.
+                with contextlib.suppress(UserMistake):
+                    results.flush()
+            raise UserMistake(str(problem)) from None
+    return run
+
+
+def engine(options: argparse.Namespace) -> Engine | None:
+    """What runs the jobs: processes on this machine, or a cluster."""
+    if options.cluster is not None:
+        return Cluster(options.cluster)
+    cache = Path(options.out) / "compiled" if options.out else None
+    return Processes(options.jobs or usable_cores(), cache=cache)
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _row(
+    id: str, work: Work, known: Mapping[str, Mapping[str, Any]], scale: str
+) -> Row:
+    """An item in the table, with the time that it took at this scale before."""
+    before = known.get(id, {})
+    same = before.get("scale") == scale and "error" not in before
+    jobs = max(len(work.jobs.get(id, ())), 1)
+    return Row(id, jobs, before["seconds"] if same else None)

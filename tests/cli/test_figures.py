@@ -1,0 +1,143 @@
+"""Figures of a results folder: planned and drawn only where something has changed."""
+
+import numpy as np
+import pytest
+
+from iclab import papers
+from iclab.cli import _figures
+from iclab.cli._figures import Figures
+from iclab.cli._mistake import UserMistake
+from iclab.evidence import Evidence, Figure, Scale
+
+(ENTRY,) = papers.select(["ahn2023/figure-1"])
+TABLES = {"run": {"x": np.arange(3.0)}}
+
+
+def _draw(tables):
+    import matplotlib.pyplot as plt
+
+    picture, axes = plt.subplots(figsize=(1, 1))
+    axes.plot(tables["run"]["x"])
+    return picture
+
+
+def _compute(settings, key):
+    return TABLES["run"]
+
+
+@pytest.fixture
+def loaded(monkeypatch):
+    """Replace a figure; the list tells how often it was loaded."""
+    settings = {"run": {"shipped": True, "value": 1}, "other": {"value": [1, 2]}}
+    figure = Figure(
+        ENTRY.id,
+        "title",
+        lambda scale: settings,
+        _compute,
+        _draw,
+        lambda tables: [Evidence("It is there", 1.0, ">=", 0.5)],
+    )
+    times = []
+
+    def load(entry):
+        times.append(entry.id)
+        return figure
+
+    monkeypatch.setattr("iclab.papers._jobs.load_figure", load)
+    return times
+
+
+def _finish(folder, scale: Scale = "smoke", seed=0, **more):
+    figures = Figures(folder, scale, seed, **more)
+    jobs = figures.jobs(ENTRY)
+    result, files, settle = figures.finish(ENTRY, TABLES)
+    assert settle()
+    return jobs, result, files
+
+
+def test_a_figure_that_is_there_is_not_loaded(tmp_path, loaded):
+    jobs, result, files = _finish(tmp_path)
+    assert [name.rpartition(".")[2] for name in files] == ["svg", "pdf", "png", "csv"]
+    assert all((tmp_path / name).stat().st_size for name in files)
+    assert len(loaded) == 2
+    again = _finish(tmp_path)
+    assert len(loaded) == 2
+    assert again == (jobs, result, files)
+    assert [job.digest for job in again[0].values()] == [
+        job.digest for job in jobs.values()
+    ]
+    assert [job.label for job in again[0].values()] == [
+        f"{ENTRY.id} · run",
+        f"{ENTRY.id} · other",
+    ]
+
+
+@pytest.mark.parametrize("change", [{"scale": "desk"}, {"seed": 1}, {"retrain": True}])
+def test_another_plan_is_made_anew(tmp_path, loaded, change):
+    before, *_ = _finish(tmp_path)
+    after, *_ = _finish(tmp_path, **change)
+    assert len(loaded) == 3  # planned, but the tables and so the pictures are the same
+    assert (after == before) == ("scale" in change)
+    assert _finish(tmp_path, **change)[0] == after
+    assert len(loaded) == 3
+
+
+def test_retraining_changes_only_what_comes_trained(tmp_path, loaded):
+    jobs, *_ = _finish(tmp_path, retrain=True)
+    assert jobs["run"].config["settings"] == {"shipped": False, "value": 1}
+    assert jobs["other"].config["settings"] == {"value": [1, 2]}
+    jobs = papers.figure_jobs(ENTRY, "smoke", 0)
+    assert jobs["run"].config["settings"]["shipped"] is True
+
+
+def test_other_code_or_data_is_noticed(tmp_path, loaded, monkeypatch):
+    _finish(tmp_path)
+    monkeypatch.setattr(_figures, "code_digest", lambda modules: "other")
+    _finish(tmp_path)
+    assert len(loaded) == 4
+    monkeypatch.setattr(_figures, "_data", lambda paper: "other")
+    _finish(tmp_path)
+    assert len(loaded) == 6
+
+
+def test_other_numbers_are_noticed(tmp_path, loaded, monkeypatch):
+    _finish(tmp_path)
+    monkeypatch.setitem(TABLES, "run", {"x": np.array([0.0, 1.0, 5.0])})
+    _finish(tmp_path)
+    assert len(loaded) == 3
+
+
+def test_a_manifest_in_doubt_says_nothing(tmp_path):
+    path = tmp_path / "figures" / "ahn2023" / "figure-1.json"
+    path.parent.mkdir(parents=True)
+    for text in ("", "[]", '{"format": 0}', "{"):
+        path.write_text(text)
+        assert Figures(tmp_path, "smoke", 0)._manifest(ENTRY) == {}
+
+
+def test_settings_that_json_would_change_are_not_kept(tmp_path, loaded, monkeypatch):
+    figure = Figure(ENTRY.id, "", lambda scale: {"run": {"shape": (1, 2)}}, _compute,
+                    _draw, lambda tables: [])  # fmt: skip
+    monkeypatch.setattr("iclab.papers._jobs.load_figure", lambda entry: figure)
+    _finish(tmp_path)
+    jobs, *_ = _finish(tmp_path)
+    assert jobs["run"].config["settings"]["shape"] == (1, 2)
+
+
+def test_pictures_of_another_run_are_noticed(tmp_path, loaded):
+    _finish(tmp_path)
+    figures = Figures(tmp_path, "smoke", 0)
+    *_, settle = figures.finish(ENTRY, TABLES)
+    path = tmp_path / "figures" / "ahn2023" / "figure-1.json"
+    path.write_text(path.read_text().replace('"source": "', '"source": "f'))
+    assert not settle()
+
+
+def test_no_room_to_draw_is_the_users_to_put_right(tmp_path, loaded, monkeypatch):
+    def full(*_):
+        raise OSError(_figures.errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("iclab.papers.finish_figure", full)
+    monkeypatch.setattr(_figures, "_code", lambda entry: "code")
+    with pytest.raises(UserMistake, match=r"cannot draw in .*: No space left"):
+        Figures(tmp_path, "smoke", 0).finish(ENTRY, TABLES)

@@ -1,0 +1,72 @@
+"""Everything at smoke scale, by `iclab reproduce` itself: verdicts, pictures, report.
+
+A claim comes out as its paper has it, or corrected where the paper errs.
+"""
+
+import csv
+import json
+import re
+
+import pytest
+
+from iclab import papers
+
+CLAIMS = [entry for entry in papers.ENTRIES if entry.kind == "claim"]
+FIGURES = [entry for entry in papers.ENTRIES if entry.kind == "figure"]
+
+
+@pytest.mark.parametrize("entry", CLAIMS, ids=lambda entry: entry.id)
+def test_claim(entry, reproduced):
+    record = reproduced.records[entry.id]
+    expected = "holds" if entry.erratum is None else "corrected"
+    bad = [case for case in record["cases"] if case["verdict"] != "holds"]
+    assert record["verdict"] == expected, record.get("error", bad)
+
+
+@pytest.mark.parametrize("entry", FIGURES, ids=lambda entry: entry.id)
+def test_figure(entry, reproduced):
+    record = reproduced.records[entry.id]
+    bad = [one for one in record["evidence"] if not one["holds"]]
+    assert record["verdict"] == "holds", record.get("error", bad)
+    kinds = [name.rpartition(".")[2] for name in record["files"]]
+    assert kinds == ["svg", "pdf", "png", "csv"]
+    for name in record["files"]:
+        assert (reproduced.folder / name).stat().st_size > 0
+    with open(reproduced.folder / record["files"][-1], newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows[0].keys() == {"table", "column", "index", "value"}
+    jobs = papers.figure_jobs(entry, "smoke", 0)
+    assert {row["table"] for row in rows} == set(jobs)
+
+
+def test_the_command_ends_well(reproduced):
+    assert reproduced.code == 0, reproduced.errors
+    assert reproduced.errors == ""
+    *_, store, results, summary = reproduced.text.splitlines()
+    assert store == f"from the store: 0 of {len(papers.ENTRIES)}"
+    assert results == f"results: {reproduced.folder / 'results.json'}"
+    corrected = sum(entry.erratum is not None for entry in CLAIMS)
+    counts = (
+        f"{len(papers.ENTRIES)} items: {len(papers.ENTRIES) - corrected} holds,"
+        f" {corrected} corrected, 0 fails, 0 undecided, 0 missing"
+    )
+    page = reproduced.folder / "report" / "index.html"
+    line = rf"{counts} \([0-9.]+ (s|min)\); report: {re.escape(str(page))}"
+    assert re.fullmatch(line, summary)
+    assert page.is_file()
+
+
+def test_the_slowest_are_named(reproduced):
+    lines = reproduced.text.splitlines()
+    start = lines.index("slowest:") + 1
+    found = [re.fullmatch(r" +([0-9.]+) s  (\S+)", line) for line in lines[start:][:5]]
+    times = [float(match[1]) for match in found if match]
+    assert len(times) == 5
+    assert times == sorted(times, reverse=True)
+
+
+def test_results_are_whole(reproduced):
+    run = json.loads((reproduced.folder / "results.json").read_text(encoding="utf-8"))
+    assert [one["id"] for one in run["results"]] == [e.id for e in papers.ENTRIES]
+    assert {(one["scale"], one["seed"]) for one in run["results"]} == {("smoke", 0)}
+    assert run["finished"]
