@@ -2,6 +2,8 @@
 
 import os
 import random
+import signal
+import threading
 from collections.abc import Callable, Iterator
 
 import jax
@@ -13,6 +15,11 @@ import iclab  # noqa: F401  turns 64-bit mode on before any array is made
 from tests.smoke import SmokeRun, smoke_run
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+# A shell starts what it puts in the background with Ctrl-C ignored, and programs that
+# the tests start would inherit that.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -86,7 +86,7 @@ def run_items(
         except Stopped as stopped:
             run.stopped = stopped
         except EngineProblem as problem:
-            if results is not None:
+            if results is not None and run.records:
                 # Where that fails too, the first reason is the one to say.
                 with contextlib.suppress(UserMistake):
                     results.flush()

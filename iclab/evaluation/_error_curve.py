@@ -54,7 +54,8 @@ def error_curve(
     for name, value in (("groups", groups), ("prompts", prompts), ("draws", draws)):
         positive_integer(value, owner, name)
     require(0 < level < 1, owner, "level", "between 0 and 1", level)
-    require(normalisation > 0, owner, "normalisation", "> 0", normalisation)
+    known = 0 < normalisation < np.inf
+    require(known, owner, "normalisation", "> 0 and finite", normalisation)
     for_prompts, for_draws = jax.random.split(key)
     wanted, total = jnp.array(counts), groups * prompts
     if isinstance(task, AbstractTask):
@@ -68,6 +69,8 @@ def error_curve(
     curves = {}
     for name, predictor in predictors.items():
         errors = np.asarray(squared_errors(predictor, batch, wanted)) / normalisation
+        finite, rule = np.all(np.isfinite(errors)), "finite on every prompt"
+        require(bool(finite), owner, "predictors", rule, f"others from {name!r}")
         means = errors.reshape(units, total // units, len(counts)).mean(axis=1)
         lower, upper = np.quantile(weights @ means, tails, axis=0)
         numbers = map(jnp.asarray, (means.mean(axis=0), lower, upper))

@@ -14,7 +14,7 @@ from tests.assertions import assert_close
 def test_distances_are_those_to_the_ridge_predictions():
     K, N, tau = 5, 2, 0.3
     task = Representation.random(
-        jax.random.key(0),
+        jax.random.key(0, impl="rbg"),
         dictionary_size=K,
         input_dim=3,
         feature_dim=2,
@@ -22,11 +22,18 @@ def test_distances_are_those_to_the_ridge_predictions():
         noise_variance=tau,
     )
     model = MultiHeadSoftmax(jnp.ones((2, 3, 3)), jnp.arange(10.0).reshape(2, 5))
-    labels = task.sample_labels_batch(jax.random.key(1), 3)
-    square, relative = ridge_distance(model, task, labels)
-    ridge = jax.vmap(lambda y: icl_ridge(task.features, y, tau)[1])(labels[:, :N])
-    predictions = jax.vmap(lambda y: model(task.tokens, y))(labels[:, :N])
-    error = np.asarray(predictions - ridge)
+    labels = jnp.cos(jnp.arange(15.0)).reshape(3, K)
+    square, relative = jax.jit(lambda labels: ridge_distance(model, task, labels))(
+        labels
+    )
+
+    @jax.jit
+    @jax.vmap
+    def both(shown):
+        return icl_ridge(task.features, shown, tau)[1], model(task.tokens, shown)
+
+    ridge, predictions = both(labels[:, :N])
+    error = np.asarray(predictions) - np.asarray(ridge)
     assert_close(square, (error**2).mean(axis=1))
     norms = np.linalg.norm(np.asarray(ridge), axis=1)
     assert_close(relative, np.linalg.norm(error, axis=1) / norms)

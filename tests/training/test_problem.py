@@ -1,7 +1,5 @@
 """Samples of problems: epochs of a fixed set, and the queries of a task."""
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -78,7 +76,8 @@ def test_queries_have_the_law_of_the_task(getkey):
     # A query that is always zero, and labels without noise.
     task = QueryShift(LinearRegression(jnp.eye(2)), jnp.zeros((2, 2)))
     problem = InContext(task, 4, positions="final")
-    prompt: Any = problem.sample(getkey(), problem.curriculum.stage(jnp.asarray(0), 4))
+    stage = problem.curriculum.stage(jnp.asarray(0), 4)
+    prompt = jax.jit(lambda key: problem.sample(key, stage))(getkey())
     assert np.all(prompt.query == 0)
     assert prompt.target == 0
     assert prompt.count == 3

@@ -52,16 +52,7 @@ def one_layer_settings(scale: Scale) -> dict[str, Any]:
         "desk": (200, 100, 20, 30, 200),
         "paper": (200, 100, 20, 30, 200),
     }[scale]
-    return {
-        "dictionary": 0,
-        "dictionary_size": K,
-        "input_dim": d,
-        "feature_dim": m,
-        "context_length": N,
-        "noise_variance": 0.01,
-        "tests": tests,
-        "unit_norm": True,
-    }
+    return _dictionary_settings(K, d, m, N, tests=tests, unit_norm=True)
 
 
 def one_layer_jobs(scale: Scale, *, paper_every: int) -> dict[str, dict[str, Any]]:
@@ -88,6 +79,19 @@ def encoder_settings(scale: Scale) -> dict[str, Any]:
         "desk": (24, 8, 3, 8, 32, 64, 1_280, 32, 1e-3),
         "paper": (200, 100, 20, 30, 256, 512, 10_000, 256, 1e-4),
     }[scale]
+    return _dictionary_settings(K, d, m, N, tests=200, unit_norm=False) | {
+        "layers": 4,
+        "width": width,
+        "hidden": hidden,
+        "samples": samples,
+        "batch": batch,
+        "rate": rate,
+    }
+
+
+def _dictionary_settings(
+    K: int, d: int, m: int, N: int, *, tests: int, unit_norm: bool
+) -> dict[str, Any]:
     return {
         "dictionary": 0,
         "dictionary_size": K,
@@ -95,14 +99,8 @@ def encoder_settings(scale: Scale) -> dict[str, Any]:
         "feature_dim": m,
         "context_length": N,
         "noise_variance": 0.01,
-        "tests": 200,
-        "unit_norm": False,
-        "layers": 4,
-        "width": width,
-        "hidden": hidden,
-        "samples": samples,
-        "batch": batch,
-        "rate": rate,
+        "tests": tests,
+        "unit_norm": unit_norm,
     }
 
 
