@@ -167,10 +167,10 @@ def test_vmap_is_a_loop(member):
 def test_lengths_are_truncations(member):
     # 1 and 2 examples are fewer than dimensions; conditioning costs some digits.
     prompt, lengths = _prompt(1), [2, N, 1]
-    truncated = [
-        member.predictor(Prompt(prompt.examples[:n], prompt.labels[:n], prompt.query))
-        for n in lengths
+    shorter = [
+        Prompt(prompt.examples[:n], prompt.labels[:n], prompt.query) for n in lengths
     ]
+    truncated = [_predict(member.predictor, prompt) for prompt in shorter]
     found = _predict_lengths(member.predictor, prompt, jnp.array(lengths))
     assert_close(found, truncated, rtol=1e-9)
 
@@ -192,8 +192,8 @@ def test_gradients_are_finite(member):
     leaves = jax.tree.leaves(gradient)
     arrays = jax.tree.leaves(eqx.filter(member.predictor, eqx.is_inexact_array))
     assert [leaf.shape for leaf in leaves] == [array.shape for array in arrays]
-    assert all(jnp.all(jnp.isfinite(leaf)) for leaf in leaves)
-    assert all(jnp.any(leaf != 0) for leaf in leaves)
+    assert all(np.all(np.isfinite(leaf)) for leaf in leaves)
+    assert all(np.any(np.asarray(leaf) != 0) for leaf in leaves)
 
 
 @every_predictor

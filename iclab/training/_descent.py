@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PyTree
 
@@ -54,14 +55,6 @@ def descend(
     if limit != math.inf:
         finite_number(limit, owner, "limit")
     dynamic, static = _split(owner, start)
-    evaluate = lambda arrays: loss(eqx.combine(arrays, static))  # noqa: E731
-
-    # One compiled shape serves every chunk: steps past the end are not taken.
-    @eqx.filter_jit
-    def run(carry, first):
-        one = lambda carry, keep: _step(evaluate, optimiser, limit, carry, keep)  # noqa: E731
-        return jax.lax.scan(one, carry, first + jnp.arange(size) < steps)
-
     losses, records, recorded_at = [], [], []
     look = None
     if record is not None:
@@ -83,7 +76,9 @@ def descend(
     note(dynamic, 0)
     with progress(owner, steps, show_progress) as advance:
         for first in range(0, steps, size):
-            carry, values = run(carry, jnp.asarray(first))
+            # One compiled shape serves every chunk: steps past the end are not taken.
+            keep = first + np.arange(size) < steps
+            carry, values = _chunk(loss, static, optimiser, limit, carry, keep)
             values = values[: steps - first]
             fine = jnp.isfinite(values) & (values <= limit)
             if not bool(jnp.all(fine)):
@@ -144,6 +139,16 @@ def descent_path(
     finite = jnp.isfinite(losses)
     taken = jnp.where(jnp.all(finite), steps, jnp.argmin(finite))
     return DescentPath(eqx.combine(dynamic, static), losses, records, taken)
+
+
+@eqx.filter_jit
+def _chunk(loss, static, optimiser, limit, carry, keep):
+    """As many steps as `keep` is long. A loss that is a Module brings its arrays as
+    arguments, and equal ones compile once.
+    """
+    evaluate = lambda arrays: loss(eqx.combine(arrays, static))  # noqa: E731
+    one = lambda carry, keep: _step(evaluate, optimiser, limit, carry, keep)  # noqa: E731
+    return jax.lax.scan(one, carry, keep)
 
 
 def _step(loss, optimiser, limit, carry, keep):

@@ -54,8 +54,7 @@ class FixedSet(AbstractProblem):
         flat = all(ramp.start == ramp.end for ramp in ramps)
         require(flat, "FixedSet", "problem", "one without a curriculum", "one that has")
         stage = self.curriculum.stage(jnp.asarray(0), self.curriculum.room(0))
-        draw = eqx.filter_jit(jax.vmap(lambda one: problem.sample(one, stage)))
-        self.samples = draw(jax.random.split(key, count))
+        self.samples = _draw(problem, stage, jax.random.split(key, count))
 
     def sample(self, key: PRNGKeyArray, stage: Stage) -> PyTree[Array]:
         """One of the set."""
@@ -81,3 +80,8 @@ class FixedSet(AbstractProblem):
     @property
     def _count(self) -> int:
         return len(jax.tree.leaves(self.samples)[0])
+
+
+@eqx.filter_jit
+def _draw(problem: AbstractProblem, stage: Stage, keys: Array) -> PyTree[Array]:
+    return jax.vmap(lambda key: problem.sample(key, stage))(keys)

@@ -34,13 +34,7 @@ def exact_gap(
     """
     _centred("exact_gap", task)
     N, tau = task.context_length, task.noise_variance
-    optimum = representation_optimum(task.features, N, tau)
-
-    def gap(model: MultiHeadSoftmax) -> Float[Array, ""]:
-        weights = model.weights(task.tokens, N)
-        return representation_gap(weights, optimum, task.features, tau)
-
-    return gap
+    return _Gap(task, representation_optimum(task.features, N, tau))
 
 
 def exact_loss(
@@ -133,6 +127,20 @@ class OverRepresentation(AbstractProblem):
     ) -> Float[Array, ""]:
         N = self.task.context_length
         return batch_loss(model, self.task.tokens, samples, N)
+
+
+class _Gap(eqx.Module):
+    """L − L* as a function of the model. Tasks of one size share compiled programs."""
+
+    task: Representation
+    optimum: Float[Array, "N K"]
+
+    def __call__(self, model: MultiHeadSoftmax) -> Float[Array, ""]:
+        task = self.task
+        weights = model.weights(task.tokens, task.context_length)
+        return representation_gap(
+            weights, self.optimum, task.features, task.noise_variance
+        )
 
 
 def _centred(owner: str, task: Representation) -> None:

@@ -172,8 +172,8 @@ def test_gradient_and_hessian():
     def loss(A):
         return linear_transformer_loss(A, covariance=covariance, samples=5)
 
-    slope = jax.jit(jax.grad(loss))(A)
-    H = jax.jit(jax.hessian(loss))(A).reshape(8, 8)
+    slope, H = jax.jit(lambda A: (jax.grad(loss)(A), jax.hessian(loss)(A)))(A)
+    H = H.reshape(8, 8)
     np.testing.assert_allclose(H, H.T, atol=1e-12)
     step, rng = 1e-4, np.random.default_rng(0)
     for _ in range(3):

@@ -5,9 +5,11 @@ of Q and w equal, as in the paper. All jobs of a figure share one dictionary, dr
 a seed of its own that stands in the settings.
 """
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -131,20 +133,27 @@ def distances(
     """
     places = (task, task.with_law(_OUT_OF_DOMAIN))
     # Drawn at once: inside the recorded function they would be drawn again and again.
-    labels = [
-        jax.jit(lambda one, place=place: place.sample_labels_batch(one, tests))(
-            jax.random.fold_in(quick_key(key), stream)
-        )
+    labels = tuple(
+        _labels(place, jax.random.fold_in(quick_key(key), stream), tests)
         for stream, place in zip((_IN, _OUT), places, strict=True)
-    ]
+    )
+    return _Distances(task, labels)
 
-    def measure(model):
+
+@eqx.filter_jit
+def _labels(task: Representation, key: Any, tests: int) -> Array:
+    return task.sample_labels_batch(key, tests)
+
+
+class _Distances(eqx.Module):
+    task: Representation
+    labels: tuple[Array, Array]
+
+    def __call__(self, model: MultiHeadSoftmax | Encoder) -> tuple[Array, Array]:
         inside, outside = (
-            jnp.mean(ridge_distance(model, task, rows)[0]) for rows in labels
+            jnp.mean(ridge_distance(model, self.task, rows)[0]) for rows in self.labels
         )
         return inside, outside
-
-    return measure
 
 
 def train_one_layer(
@@ -158,10 +167,6 @@ def train_one_layer(
 
     The rate is constant; with `drop_at` in the settings, a tenth of it from that step.
     """
-    rate, drop = settings["rate"], settings.get("drop_at")
-    schedule = (
-        rate if drop is None else optax.piecewise_constant_schedule(rate, {drop: 0.1})
-    )
     start = MultiHeadSoftmax.random(
         jax.random.fold_in(quick_key(key), _START),
         heads=heads,
@@ -173,10 +178,17 @@ def train_one_layer(
         exact_gap(task),
         start,
         steps=settings["steps"],
-        optimiser=optax.adam(schedule),
+        optimiser=_adam(settings["rate"], settings.get("drop_at")),
         record=record,
         every=settings["every"],
     )
+
+
+@functools.cache  # one object for one rate, so that equal programs compile once
+def _adam(rate: float, drop_at: int | None) -> optax.GradientTransformation:
+    if drop_at is None:
+        return optax.adam(rate)
+    return optax.adam(optax.piecewise_constant_schedule(rate, {drop_at: 0.1}))
 
 
 def start_encoder(settings: Mapping[str, Any], heads: int, key: Any) -> Encoder:

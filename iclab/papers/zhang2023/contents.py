@@ -238,6 +238,20 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
+        id="zhang2023/figure-1",
+        kind="figure",
+        locator="Figure 1, Section 4.3 and Appendix E",
+        statement=(
+            "GPT-2 trained on prompts with fixed covariance survives random"
+            " covariances at c = 1 and fails at c = 4 and 9, where training on random"
+            " covariances helps; every error jumps past the training length."
+        ),
+        hypotheses=(
+            "y = ⟨w, x⟩, w ~ N(0, I); x ~ N(0, I) or N(0, c·diag(λ)), λᵢ ~"
+            " Exponential(1)"
+        ),
+    ),
+    Entry(
         id="zhang2023/figure-1-lsa-limit",
         kind="claim",
         locator="Figure 1, black dashed line",

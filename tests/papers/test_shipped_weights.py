@@ -1,0 +1,54 @@
+"""Weights that come with the package are those that their manifests describe."""
+
+import dataclasses
+import hashlib
+import shlex
+
+import pytest
+
+from iclab.cli._main import _parser as parser
+from iclab.papers.zhang2023 import figure_1
+from iclab.papers.zhang2023._gpt2_training import Settings, build
+
+RUNS = {
+    name: Settings(**job["training"])
+    for name, job in figure_1.jobs("desk").items()
+    if "shipped" in job
+}
+
+
+def test_there_are_six_models_and_two_without_positions():
+    assert len(RUNS) == 8
+    assert sum(not run.positional for run in RUNS.values()) == 2
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_manifest(name):
+    run = RUNS[name]
+    manifest = figure_1.manifest(run)
+    file = figure_1._WEIGHTS / f"{figure_1.weights_name(run)}.safetensors"
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == manifest["sha256"]
+    assert manifest["settings"] == dataclasses.asdict(run)
+    assert manifest["versions"]["jax"]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_weights_fit_what_the_settings_build(name):
+    model, (_, like, _) = figure_1.shipped(RUNS[name]), build(RUNS[name])
+    assert model.max_examples == like.max_examples
+    assert len(model.blocks) == len(like.blocks)
+    assert model.read_in.weight.shape == like.read_in.weight.shape
+    # Training has moved them.
+    assert abs(model.read_in.weight - like.read_in.weight).max() > 0.01
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_command_trains_with_these_settings(name):
+    run = RUNS[name]
+    program, *words = shlex.split(figure_1.manifest(run)["command"])
+    assert program == "iclab"
+    options = parser().parse_args(words)
+    given = {
+        field.name: getattr(options, field.name) for field in dataclasses.fields(run)
+    }
+    assert Settings(**{k: v for k, v in given.items() if v is not None}) == run
