@@ -2,6 +2,7 @@
 
 import datetime
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -163,6 +164,7 @@ def opening(run: Run) -> str:
         text += f" on {when}"
     if "seconds" in known:
         text += f" in {duration(known['seconds'])}"
+        text += ", mostly with results from before" if _kept(run) else ""
     if machine := _machine(known):
         text += f", on {machine}"
     version = (known.get("versions") or {}).get("iclab")
@@ -170,6 +172,17 @@ def opening(run: Run) -> str:
     if others := _others(run):
         text += f" Of another scale or seed: {others}."
     return text
+
+
+def _kept(run: Run) -> bool:
+    """Whether the last run can hardly have computed all that is here."""
+    capacity = run.facts["seconds"] * (run.facts.get("processes") or math.inf)
+    return _work(run) > 2 * capacity
+
+
+def _work(run: Run) -> float:
+    """Seconds that all results took."""
+    return sum(record["seconds"] for record in run.records.values())
 
 
 def _others(run: Run) -> str:
@@ -183,7 +196,6 @@ def facts(run: Run) -> list[tuple[str, str]]:
     versions = dict(known.get("versions") or {})
     software = ", ".join(f"{name} {v}" for name, v in versions.items() if v)
     there = [item.record for item in items(run) if item.record is not None]
-    work = sum(record["seconds"] for record in there)
     asked = known.get("ids")
     every = len(ENTRIES)
     found = [
@@ -194,7 +206,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("Started", _moment(known.get("started"))),
         ("Finished", _moment(known.get("finished")) or _unfinished(known)),
         ("Took", duration(known["seconds"]) if "seconds" in known else ""),
-        ("Work", f"{duration(work)} of computing, results kept from before included"),
+        ("Work", f"{duration(_work(run))} of computing, results from before included"),
         ("Machine", _machine(known)),
         ("Python", str(known.get("python") or "")),
         ("Software", software),

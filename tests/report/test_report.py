@@ -146,6 +146,14 @@ def test_a_run_may_say_less_of_itself(tmp_path):
     assert "<dt>Commit</dt>" not in page
 
 
+def test_a_run_from_the_store_does_not_pass_for_a_quick_one(tmp_path):
+    run = {"format": 2, "results": example.records()[:3]}
+    run |= {"scale": "smoke", "seed": 3, "seconds": 1.4, "processes": 2}
+    (tmp_path / "results.json").write_text(json.dumps(run))
+    page = build_report(tmp_path).read_text("utf-8")
+    assert "with seed 3 in 1.4 s, mostly with results from before." in page
+
+
 def test_results_of_another_scale_say_so(tmp_path):
     folder = example.write_results(tmp_path / "results")
     path = folder / "results.json"
