@@ -12,7 +12,10 @@ import pytest
 from jaxtyping import PRNGKeyArray
 
 import iclab  # noqa: F401  turns 64-bit mode on before any array is made
-from tests.smoke import SmokeRun, smoke_run
+from tests.smoke import QUICK_COMPILATION, SmokeRun, smoke_run
+
+# Read when JAX first computes, here and in programs that the tests start.
+os.environ["XLA_FLAGS"] = f"{os.environ['XLA_FLAGS']} {QUICK_COMPILATION}"
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
