@@ -147,7 +147,7 @@ def _labels(task: Representation, key: Any, tests: int) -> Array:
 
 class _Distances(eqx.Module):
     task: Representation
-    labels: tuple[Array, Array]
+    labels: tuple[Array, ...]
 
     def __call__(self, model: MultiHeadSoftmax | Encoder) -> tuple[Array, Array]:
         inside, outside = (
