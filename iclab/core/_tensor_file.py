@@ -12,8 +12,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-# Everything that iclab adds to a file's header is the text under this one name:
-# several names would be written in an order that changes from run to run.
+# Everything that iclab adds to a file's header is the text under this one name.
 _NAME = "iclab"
 
 # How names of files end that are not yet whole.
@@ -34,15 +33,14 @@ def write_tensors(
     """Write arrays and a JSON `description` as safetensors, with a checksum.
 
     The file appears under its name by one rename, after it has reached the disk. The
-    same content gives the same bytes, but for the order of the `header`, which adds
-    what other programs look for.
+    same content gives the same bytes. A `header` adds what other programs look for.
     """
     arrays = {name: np.ascontiguousarray(tensors[name]) for name in sorted(tensors)}
     # `ascontiguousarray` makes numbers without axes into vectors.
     arrays = {name: a.reshape(np.shape(tensors[name])) for name, a in arrays.items()}
     known = {"sha256": _checksum(arrays, description), **description}
     metadata = {_NAME: json.dumps(known, sort_keys=True), **(header or {})}
-    content = safetensors.numpy.save(arrays, metadata=metadata)
+    content = _in_order(safetensors.numpy.save(arrays, metadata=metadata))
     target = Path(path)
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_DRAFT}")
     try:
@@ -86,6 +84,16 @@ def read_tensors(
     if checksum != _checksum(tensors, description):
         raise DamagedFile(f"{path} was altered: its checksum does not match")
     return tensors, description
+
+
+def _in_order(content: bytes) -> bytes:
+    """The same file with sorted metadata, whose order else changes from run to run."""
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)  # arrays begin at a multiple of eight bytes
+    return len(text).to_bytes(8, "little") + text + content[8 + size :]
 
 
 def _checksum(tensors: Mapping[str, np.ndarray], description: Mapping[str, Any]) -> str:

@@ -32,6 +32,25 @@ def test_what_is_written_is_read(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["x.safetensors", "y.safetensors"]
 
 
+def test_same_bytes_whatever_the_header(tmp_path):
+    header = {f"name {i}": f"“{i}”" for i in range(8)}
+    contents = set()
+    for number in range(4):
+        path = tmp_path / f"{number}.safetensors"
+        write_tensors(path, TENSORS, DESCRIPTION, header=header)
+        contents.add(path.read_bytes())
+    assert len(contents) == 1
+    with safetensors.safe_open(path, framework="numpy") as file:
+        assert header.items() <= file.metadata().items()
+    assert read_tensors(path)[1] == DESCRIPTION
+    # Without more names in the header it is the file that the library writes.
+    write_tensors(path, TENSORS, DESCRIPTION)
+    with safetensors.safe_open(path, framework="numpy") as file:
+        metadata = file.metadata()
+    plain = {name: np.array(array, order="C") for name, array in TENSORS.items()}
+    assert path.read_bytes() == safetensors.numpy.save(plain, metadata=metadata)
+
+
 def test_every_kind_of_damage_is_noticed(tmp_path):
     path = tmp_path / "x.safetensors"
     write_tensors(path, TENSORS, DESCRIPTION)
