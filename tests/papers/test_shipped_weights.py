@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import shlex
 
+import jax
 import pytest
 
 from iclab.cli._main import _parser as parser
@@ -52,3 +53,15 @@ def test_the_command_trains_with_these_settings(name):
         field.name: getattr(options, field.name) for field in dataclasses.fields(run)
     }
     assert Settings(**{k: v for k, v in given.items() if v is not None}) == run
+
+
+def test_retraining_trains():
+    settings = figure_1.jobs("smoke")["fixed 10"]
+    settings |= {"groups": 2, "prompts": 2, "lengths": [1, 10]}
+    settings["training"] |= {"steps": 2, "warmup": 1}
+    tables = [
+        figure_1.compute({**settings, "shipped": shipped}, jax.random.key(0))
+        for shipped in (True, False)
+    ]
+    trained, short = (table["fixed: mean"] for table in tables)
+    assert trained[1] < 0.1 < short[1]
