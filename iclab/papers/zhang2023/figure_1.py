@@ -65,7 +65,8 @@ def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
     contexts = (40, 70, 100) if paper else (10, 18, 26)
     common = {"longest": 140} if paper else _DESK
     # The same lengths in every job, so that they share compiled programs.
-    lengths = {*range(1, common["longest"] + 1, 1 if scale == "desk" else 3)}
+    step = 2 if scale == "desk" else 3
+    lengths = {*range(1, 11), *range(10, common["longest"] + 1, step)}
     lengths |= {context + past for context in contexts for past in (0, 1)}
     prompts = 4 if scale == "smoke" else 64
     base = {"groups": 64, "prompts": prompts, "lengths": sorted(lengths)}
