@@ -11,9 +11,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from iclab.core import AbstractPredictor, Prompt, positive_integer, require
 from iclab.tasks import AbstractTask
 
-# Prompts at a time: what a CPU's caches hold; other devices want more.
-_PROMPTS = {"cpu": 16}
-_PROMPTS_ELSEWHERE = 256
+# Prompts at a time: what a CPU's caches hold, and what other devices want.
+_ON_CPU, _ELSEWHERE = 16, 256
 
 
 class ErrorCurve(eqx.Module):
@@ -84,7 +83,7 @@ def squared_errors(
 ) -> Float[Array, "prompts m"]:
     """Squared error on the query of every prompt after its first `lengths` examples."""
     total = len(prompts.target)
-    size = min(_PROMPTS.get(jax.default_backend(), _PROMPTS_ELSEWHERE), total)
+    size = min(_ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE, total)
     # Whole chunks have one shape; what fills the last one up is thrown away.
     chunks = -(-total // size)
     order = jnp.arange(chunks * size) % total
