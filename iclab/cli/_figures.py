@@ -1,8 +1,8 @@
 """Pictures of a results folder: drawn anew only where they would come out different.
 
 Beside the pictures of a figure lies a manifest. It says what they were made from, code
-and numbers, what they are, by checksums, and what was found in them. With nothing
-changed a figure needs neither its code, nor JAX, nor a drawing.
+and numbers, what they are, by checksums, and what was found in them. It is only
+compared with what this program would do: nothing in it is imported or called.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ from iclab.evidence import Entry, Evidence, FigureResult, Scale
 from iclab.report import write_whole
 from iclab.runs import Job, code_digest
 
-_FORMAT = 1
+_FORMAT = 2
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 Tables = Mapping[str, Mapping[str, Any]]
@@ -38,24 +38,10 @@ class Figures:
     def __init__(self, folder: Path, scale: Scale, seed: int, *, retrain: bool = False):
         self._folder = folder
         self._settings = {"scale": scale, "seed": seed, "retrain": retrain}
-        self._plans: dict[str, Mapping[str, Any]] = {}
 
     def jobs(self, entry: Entry) -> dict[str, Job]:
-        """The jobs of a figure, as last time if its code is what it was."""
-        plan = self._manifest(entry).get("plan", {})
-        wanted = {"code": _code(entry), **self._settings}
-        if {name: plan.get(name) for name in wanted} == wanted:
-            jobs = {
-                name: Job(**{**fields, "code": tuple(fields["code"])})
-                for name, fields in plan["jobs"].items()
-            }
-        else:
-            jobs = papers.figure_jobs(entry, **self._settings)
-        plan = {**wanted, "jobs": {name: _fields(job) for name, job in jobs.items()}}
-        # Settings that JSON would change (a tuple) cannot be kept for the next time.
-        kept = json.loads(json.dumps(plan))
-        self._plans[entry.id] = plan if kept == plan else {}
-        return jobs
+        """The jobs of a figure. The folder has no say in what they call."""
+        return papers.figure_jobs(entry, **self._settings)
 
     def finish(self, entry: Entry, tables: Tables) -> Finished:
         """Judge a figure and draw it, or find that this has been done."""
@@ -101,13 +87,12 @@ class Figures:
         there = self._manifest(entry)
         if there.get("source") != source:
             return False
-        if there.get("plan") != self._plans.get(entry.id):
+        if any(there.get(name) != value for name, value in self._settings.items()):
             self._write(entry, there)
         return True
 
     def _write(self, entry: Entry, manifest: Mapping[str, Any]) -> None:
-        plan = {"plan": self._plans.get(entry.id, {})}
-        text = json.dumps({**manifest, **plan}, indent=1, ensure_ascii=False)
+        text = json.dumps({**manifest, **self._settings}, indent=1, ensure_ascii=False)
         write_whole(self._path(entry), text + "\n")
 
     def _path(self, entry: Entry) -> Path:
@@ -139,12 +124,8 @@ def _found(entry: Entry, manifest: Mapping[str, Any]) -> tuple[FigureResult, lis
     return result, list(manifest["files"])
 
 
-def _fields(job: Job) -> dict[str, Any]:
-    return {**dataclasses.asdict(job), "code": list(job.code)}
-
-
 def _code(entry: Entry) -> str:
-    """Hash of what plans, judges and draws a figure: code, and data shipped with it."""
+    """Hash of what judges and draws a figure: code, and data shipped with it."""
     modules = (papers.finish_figure.__module__, papers.module_name(entry))
     return _sha256(f"{code_digest(modules)} {_data(entry.paper)}".encode())
 

@@ -5,6 +5,7 @@ import os
 import pty
 import random
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -68,7 +69,7 @@ def test_a_second_run_computes_draws_and_loads_nothing(tmp_path):
     assert {path: path.stat().st_ino for path in before} == before
     loaded = {line.rpartition("|")[2].strip() for line in again.stderr.splitlines()}
     assert "iclab.report" in loaded
-    assert not loaded & {"jax", "matplotlib", "items.figure_quick", "distributed"}
+    assert not loaded & {"jax", "matplotlib", "distributed"}
     # A picture that was changed, or is gone, is drawn again as it was.
     folder = tmp_path / "out" / "figures" / "ahn2023"
     drawn = (folder / "figure-quick.csv").read_bytes()
@@ -77,6 +78,27 @@ def test_a_second_run_computes_draws_and_loads_nothing(tmp_path):
     assert cheap.run(tmp_path, *words, cwd=tmp_path).returncode == 0
     assert (folder / "figure-quick.csv").read_bytes() == drawn
     assert (folder / "figure-quick.svg").is_file()
+
+
+def test_a_folder_cannot_name_a_program(tmp_path):
+    cheap.write_items(tmp_path, figure=True)
+    out, trace = tmp_path / "out", tmp_path / "trace"
+    words = ("reproduce", "--out", str(out), "--jobs", "1")
+    assert cheap.run(tmp_path, *words).returncode == 0
+    path = out / "figures" / f"{cheap.FIGURE}.json"
+    manifest = json.loads(path.read_text())
+    command = ["touch", str(trace)]
+    attack = {"function": "subprocess:call", "config": command, "seed": 1}
+    jobs = {name: {**attack, "code": [], "label": ""} for name in "abc"}
+    plan = {"scale": "desk", "seed": 0, "retrain": False, **manifest.get("plan", {})}
+    # Whatever the manifest may say: of this format, and of the one that named jobs.
+    for format in (1, manifest["format"]):
+        altered = {**manifest, "format": format, "jobs": jobs}
+        path.write_text(json.dumps({**altered, "plan": {**plan, "jobs": jobs}}))
+        shutil.rmtree(out / "store")
+        done = cheap.run(tmp_path, *words)
+        assert not trace.exists()
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_records_of_all_runs_are_kept(tmp_path):
@@ -228,7 +250,7 @@ def test_two_at_once_in_one_folder(tmp_path):
     # The record and the pictures of the figure are of the same run.
     last = next(r["scale"] for r in results["results"] if r["id"] == cheap.FIGURE)
     manifest = json.loads((out / "figures" / f"{cheap.FIGURE}.json").read_text())
-    assert manifest["plan"]["scale"] == last
+    assert manifest["scale"] == last
     assert (out / "report" / "results.json").read_text() == (
         out / "results.json"
     ).read_text()
