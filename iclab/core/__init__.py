@@ -9,6 +9,7 @@ from iclab.core._errors import (
     require as require,
     square_matrix as square_matrix,
 )
+from iclab.core._foreign import Foreign as Foreign
 from iclab.core._predictor import (
     AbstractPredictor as AbstractPredictor,
     same_dimension as same_dimension,
