@@ -2,7 +2,9 @@
 
 import os
 import random
+import shutil
 import signal
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 
@@ -23,6 +25,14 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 # the tests start would inherit that.
 if threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give the session a cache of its own, for all its processes."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        cache = tempfile.mkdtemp(prefix="iclab-cache-")
+        os.environ["ICLAB_CACHE"] = cache
+        config.add_cleanup(lambda: shutil.rmtree(cache, ignore_errors=True))
 
 
 @pytest.fixture

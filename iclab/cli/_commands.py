@@ -1,4 +1,4 @@
-"""What each command does that runs nothing: list, show, cite, report."""
+"""What each command does that runs nothing: list, show, cite, report, cache."""
 
 import argparse
 import json
@@ -76,6 +76,21 @@ def cite(options: argparse.Namespace) -> int:
     """Print BibTeX, each paper once."""
     found = {one.key: one for one in map(papers.paper, options.ids)}
     print("\n\n".join(one.bibtex for one in found.values()))
+    return 0
+
+
+def cache(options: argparse.Namespace) -> int:
+    """Say where compiled programs are and how large they are, or remove them."""
+    from iclab.runs import Cache, EngineProblem
+
+    try:
+        kept = Cache(options.cache)
+    except EngineProblem as problem:
+        raise UserMistake(str(problem)) from None
+    if options.action == "clear":
+        print(f"removed {kept.clear() / 1e6:.1f} MB from {kept.root}")
+    else:
+        print(f"{kept.root}: {kept.size / 1e6:.1f} MB (`iclab cache clear` removes it)")
     return 0
 
 

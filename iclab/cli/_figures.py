@@ -22,7 +22,7 @@ from iclab import papers
 from iclab.cli._mistake import UserMistake
 from iclab.evidence import Entry, Evidence, FigureResult, Scale
 from iclab.report import write_whole
-from iclab.runs import Job, code_digest
+from iclab.runs import Cache, Job, code_digest
 
 _FORMAT = 2
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -35,13 +35,38 @@ Finished = tuple[FigureResult, list[str], Callable[[], bool]]
 class Figures:
     """The figures of a results folder, at a scale and with a seed."""
 
-    def __init__(self, folder: Path, scale: Scale, seed: int, *, retrain: bool = False):
-        self._folder = folder
+    def __init__(
+        self,
+        folder: Path,
+        scale: Scale,
+        seed: int,
+        *,
+        retrain: bool = False,
+        cache: Cache | None = None,
+    ):
+        self._folder, self._cache = folder, cache
         self._settings = {"scale": scale, "seed": seed, "retrain": retrain}
 
     def jobs(self, entry: Entry) -> dict[str, Job]:
-        """The jobs of a figure. The folder has no say in what they call."""
-        return papers.figure_jobs(entry, **self._settings)
+        """The jobs of a figure, without loading its code where that is as it was.
+
+        They come from the catalogue, or from the user's own cache of what that said.
+        The folder has no say in what they call.
+        """
+        if self._cache is None:
+            return papers.figure_jobs(entry, **self._settings)
+        settings = json.dumps(self._settings, sort_keys=True)
+        key = f"jobs of {entry.id} {settings} {_code(entry)}"
+        noted = self._cache.note(key)
+        if noted is not None:
+            return {name: _job(fields) for name, fields in noted.items()}
+        jobs = papers.figure_jobs(entry, **self._settings)
+        note = {name: dataclasses.asdict(job) for name, job in jobs.items()}
+        # Settings that JSON would change (a tuple) are planned anew each time.
+        again = json.loads(json.dumps(note))
+        if {name: _job(fields) for name, fields in again.items()} == jobs:
+            self._cache.keep(key, note)
+        return jobs
 
     def finish(self, entry: Entry, tables: Tables) -> Finished:
         """Judge a figure and draw it, or find that this has been done."""
@@ -124,8 +149,12 @@ def _found(entry: Entry, manifest: Mapping[str, Any]) -> tuple[FigureResult, lis
     return result, list(manifest["files"])
 
 
+def _job(fields: Mapping[str, Any]) -> Job:
+    return Job(**{**fields, "code": tuple(fields["code"])})
+
+
 def _code(entry: Entry) -> str:
-    """Hash of what judges and draws a figure: code, and data shipped with it."""
+    """Hash of what plans, judges and draws a figure: code, and data shipped with it."""
     modules = (papers.finish_figure.__module__, papers.module_name(entry))
     return _sha256(f"{code_digest(modules)} {_data(entry.paper)}".encode())
 

@@ -103,6 +103,13 @@ def _parser() -> argparse.ArgumentParser:
         help="folder that `iclab reproduce` wrote (default: iclab-results)",
     )
     report.set_defaults(run=_commands.report)
+    text = "Say where compiled programs are kept and how large they are, or clear them."
+    cache = commands.add_parser("cache", help=text, description=text)
+    cache.add_argument(
+        "action", nargs="?", metavar="clear", choices=["clear"], help="remove them all"
+    )
+    _cache(cache)
+    cache.set_defaults(run=_commands.cache)
     add_train(commands)
     command("cite", _commands.cite, "Print the BibTeX entry of a paper.", "+")
     return parser
@@ -130,6 +137,7 @@ def _run_options(
     parser.add_argument(
         "--force", action="store_true", help="run again what the folder has already"
     )
+    _cache(parser)
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--jobs",
@@ -142,6 +150,15 @@ def _run_options(
         metavar="ADDRESS",
         help="run on a Dask cluster instead: tcp://HOST:PORT or a scheduler file"
         " (needs iclab[cluster])",
+    )
+
+
+def _cache(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--cache",
+        metavar="DIR",
+        help="folder of your own for compiled programs, which are run as they are"
+        " (default: $ICLAB_CACHE, or where the system keeps caches)",
     )
 
 

@@ -11,7 +11,7 @@ from iclab import papers
 from iclab.cli._commands import print_json, write_report
 from iclab.cli._lines import duration, summary
 from iclab.cli._mistake import UserMistake
-from iclab.cli._run import Run, run_items, usable_cores
+from iclab.cli._run import Run, open_cache, run_items, usable_cores
 from iclab.cli._signals import Stopped
 from iclab.cli._work import Record, Work, now
 from iclab.evidence import Entry
@@ -30,7 +30,7 @@ def check(options: argparse.Namespace) -> int:
     start = time.perf_counter()
     store = _store(Path(options.out)) if options.out else None
     work = Work(claims, options.scale, options.seed, store=store)
-    run = run_items(work, options, store)
+    run = run_items(work, options, store, cache=open_cache(options))
     records = _in_order(claims, run)
     if options.json:
         print_json(records)
@@ -52,9 +52,10 @@ def reproduce(options: argparse.Namespace) -> int:
     store = _store(folder)
     results = ResultsFile(folder, _facts(options))
     scale, seed = options.scale, options.seed
-    figures = Figures(folder, scale, seed, retrain=options.retrain)
+    cache = open_cache(options)
+    figures = Figures(folder, scale, seed, retrain=options.retrain, cache=cache)
     work = Work(entries, scale, seed, store=store, figures=figures)
-    run = run_items(work, options, store, results)
+    run = run_items(work, options, store, results, cache)
     seconds = time.perf_counter() - start
     whole = run.stopped is None
     results.flush(**({"finished": now(), "seconds": seconds} if whole else {}))

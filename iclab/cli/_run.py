@@ -3,9 +3,9 @@
 import argparse
 import contextlib
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iclab.cli._live import Row, Silent, display
@@ -13,6 +13,7 @@ from iclab.cli._mistake import UserMistake
 from iclab.cli._signals import Stopped, stoppable
 from iclab.cli._work import Record, Work
 from iclab.runs import (
+    Cache,
     Cluster,
     Engine,
     EngineProblem,
@@ -68,6 +69,7 @@ def run_items(
     options: argparse.Namespace,
     store: Store | None = None,
     results: "ResultsFile | None" = None,
+    cache: Cache | None = None,
 ) -> Run:
     """Run every job of `work` and give every item its record."""
     known = {} if results is None else results.records
@@ -78,7 +80,10 @@ def run_items(
             for id in work.unplanned:
                 run.finish(id)
             events = run_jobs(
-                work.every_job, store=store, engine=engine(options), force=options.force
+                work.every_job,
+                store=store,
+                engine=engine(options, cache),
+                force=options.force,
             )
             with stoppable(events) as events:
                 for event in events:
@@ -91,15 +96,34 @@ def run_items(
                 with contextlib.suppress(UserMistake):
                     results.flush()
             raise UserMistake(str(problem)) from None
+        finally:
+            if cache is not None:
+                cache.trim()
     return run
 
 
-def engine(options: argparse.Namespace) -> Engine | None:
+def engine(options: argparse.Namespace, cache: Cache | None) -> Engine | None:
     """What runs the jobs: processes on this machine, or a cluster."""
     if options.cluster is not None:
         return Cluster(options.cluster)
-    cache = Path(options.out) / "compiled" if options.out else None
-    return Processes(options.jobs or usable_cores(), cache=cache)
+    # Whoever has told JAX where to keep its programs is not contradicted.
+    told = options.cache is None and "JAX_COMPILATION_CACHE_DIR" in os.environ
+    programs = None if cache is None or told else cache.programs
+    return Processes(options.jobs or usable_cores(), cache=programs)
+
+
+def open_cache(options: argparse.Namespace) -> Cache | None:
+    """The user's own cache, None where there can be none.
+
+    What is read from it runs, so it is never a folder that came with results.
+    """
+    try:
+        return Cache(options.cache)
+    except EngineProblem as problem:
+        if options.cache is not None:
+            raise UserMistake(str(problem)) from None
+        print(f"iclab {options.command}: {problem}; going on without", file=sys.stderr)
+        return None
 
 
 def usable_cores() -> int:

@@ -1,5 +1,6 @@
 """Jobs, where their results are kept, and what runs them. Knows nothing of the rest."""
 
+from iclab.runs._cache import Cache as Cache
 from iclab.runs._cluster import Cluster as Cluster
 from iclab.runs._engine import run_jobs as run_jobs
 from iclab.runs._events import (

@@ -14,7 +14,8 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from iclab.runs._environment import compilation_cache, one_thread
+from iclab.runs._cache import compilation_cache
+from iclab.runs._environment import one_thread
 from iclab.runs._events import Event, Outcome, Started, attempt
 from iclab.runs._job import Job
 

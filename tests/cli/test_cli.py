@@ -15,7 +15,7 @@ import pytest
 from iclab import papers
 from iclab.cli import _run as _run_module, main
 from iclab.evidence import Claim, Entry, Measured
-from iclab.runs import EngineProblem, Processes
+from iclab.runs import Cache, EngineProblem, Processes
 from tests.report import example
 
 CLAIMS = [entry for entry in papers.ENTRIES if entry.kind == "claim"]
@@ -38,7 +38,7 @@ def _run(*words: str, folder: Path | None = None) -> subprocess.CompletedProcess
 @pytest.fixture(autouse=True)
 def here(monkeypatch):
     """Do the work in this process: others would load JAX once more for each test."""
-    monkeypatch.setattr("iclab.cli._run.engine", lambda options: None)
+    monkeypatch.setattr("iclab.cli._run.engine", lambda options, cache: None)
 
 
 @pytest.fixture
@@ -273,14 +273,72 @@ def test_an_engine_that_fails_keeps_what_was_done(tmp_path, capsys, fake, monkey
 
 def test_where_the_jobs_run(monkeypatch, tmp_path):
     monkeypatch.undo()  # the real choice of an engine
-    options = argparse.Namespace(cluster=None, jobs=None, out=None)
-    here = _run_module.engine(options)
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    options = argparse.Namespace(cluster=None, jobs=None, cache=None)
+    here = _run_module.engine(options, None)
     assert isinstance(here, Processes)
     assert here.count == _run_module.usable_cores()
-    options = argparse.Namespace(cluster=None, jobs=3, out=str(tmp_path))
-    here = _run_module.engine(options)
+    cache = Cache(tmp_path / "own")
+    options = argparse.Namespace(cluster=None, jobs=3, cache=None)
+    here = _run_module.engine(options, cache)
     assert isinstance(here, Processes)
-    assert (here.count, here.cache) == (3, tmp_path / "compiled")
+    assert (here.count, here.cache) == (3, cache.programs)
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "elsewhere")
+    here = _run_module.engine(options, cache)
+    assert isinstance(here, Processes)
+    assert here.cache is None
+
+
+def test_results_and_compiled_programs_lie_apart(tmp_path, monkeypatch):
+    monkeypatch.undo()
+    seen = []
+
+    def engine(options, cache):
+        seen.append((cache.root, _run_module.Processes(1, cache=cache.programs).cache))
+
+    monkeypatch.setattr("iclab.cli._run.engine", engine)
+    out, own = tmp_path / "out", tmp_path / "own"
+    (out / "compiled").mkdir(parents=True)
+    (out / "compiled" / "planted").write_bytes(b"machine code")
+    words = ["reproduce", QUICK, "--scale", "smoke", "--out", str(out)]
+    assert main([*words, "--cache", str(own)]) == 0
+    ((root, programs),) = seen
+    assert root == own
+    assert programs.parent.parent == own
+    assert sorted(path.name for path in out.iterdir() if path.name[0] != ".") == [
+        *("compiled", "report", "results.json", "store")
+    ]
+    assert [path.name for path in (out / "compiled").iterdir()] == ["planted"]
+
+
+def test_the_cache_is_shown_and_cleared(tmp_path, capsys):
+    own = tmp_path / "own"
+    cache = Cache(own)
+    cache.programs.mkdir()
+    (cache.programs / "program").write_bytes(bytes(2_000_000))
+    assert main(["cache", "--cache", str(own)]) == 0
+    expected = f"{own}: 2.0 MB (`iclab cache clear` removes it)\n"
+    assert capsys.readouterr().out == expected
+    assert main(["cache", "clear", "--cache", str(own)]) == 0
+    assert capsys.readouterr().out == f"removed 2.0 MB from {own}\n"
+    assert not cache.programs.exists()
+
+
+def test_a_cache_that_cannot_be_used(tmp_path, capsys, monkeypatch, fake):
+    fake()
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    assert main(["check", QUICK, "--cache", str(shared)]) == 2
+    reason = f"will not use {shared}: others can write there, and it holds programs"
+    assert capsys.readouterr().err.startswith(f"iclab check: {reason}; `chmod ")
+    # Nobody has named it: then it is left alone.
+    monkeypatch.setenv("ICLAB_CACHE", str(shared))
+    assert main(["check", QUICK]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith(f"iclab check: {reason}")
+    assert said.endswith("; going on without\n")
+    assert list(shared.iterdir()) == []
 
 
 def test_help_names_the_options_of_a_run(capsys):

@@ -1,6 +1,7 @@
 """Figures of a results folder: drawn only where something has changed."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from iclab.cli import _figures
 from iclab.cli._figures import Figures
 from iclab.cli._mistake import UserMistake
 from iclab.evidence import Evidence, Figure, Scale
+from iclab.runs import Cache
 
 (ENTRY,) = papers.select(["ahn2023/figure-1"])
 TABLES = {"run": {"x": np.arange(3.0)}}
@@ -69,6 +71,37 @@ def test_a_figure_that_is_there_is_not_drawn_again(tmp_path, loaded):
         f"{ENTRY.id} · run",
         f"{ENTRY.id} · other",
     ]
+
+
+def test_a_plan_comes_from_the_users_own_cache(tmp_path, loaded, monkeypatch):
+    cache = Cache(tmp_path / "own")
+    jobs, *_ = _finish(tmp_path / "out", cache=cache)
+    assert len(loaded) == 2
+    again, *_ = _finish(tmp_path / "out", cache=cache)
+    assert len(loaded) == 2
+    assert again == jobs
+    assert [job.label for job in again.values()] == [j.label for j in jobs.values()]
+    changes: list[Any] = [{"seed": 1}, {"retrain": True}, {"scale": "desk"}]
+    for change in changes:
+        before = len(loaded)
+        after, *_ = _finish(tmp_path / "out", cache=cache, **change)
+        assert len(loaded) == before + 1
+        settings: Any = {"scale": "smoke", "seed": 0, **change}
+        assert after == papers.figure_jobs(ENTRY, **settings)
+    monkeypatch.setattr(_figures, "_code", lambda entry: "other")
+    before = len(loaded)
+    _finish(tmp_path / "out", cache=cache)
+    assert len(loaded) == before + 2
+
+
+def test_settings_that_json_would_change_are_not_kept(tmp_path, loaded, monkeypatch):
+    figure = Figure(ENTRY.id, "", lambda scale: {"run": {"shape": (1, 2)}}, _compute,
+                    _draw, lambda tables: [])  # fmt: skip
+    monkeypatch.setattr("iclab.papers._jobs.load_figure", lambda entry: figure)
+    cache = Cache(tmp_path / "own")
+    _finish(tmp_path / "out", cache=cache)
+    jobs, *_ = _finish(tmp_path / "out", cache=cache)
+    assert jobs["run"].config["settings"]["shape"] == (1, 2)
 
 
 @pytest.mark.parametrize("change", [{"scale": "desk"}, {"seed": 1}, {"retrain": True}])

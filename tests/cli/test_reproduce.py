@@ -69,7 +69,7 @@ def test_a_second_run_computes_draws_and_loads_nothing(tmp_path):
     assert {path: path.stat().st_ino for path in before} == before
     loaded = {line.rpartition("|")[2].strip() for line in again.stderr.splitlines()}
     assert "iclab.report" in loaded
-    assert not loaded & {"jax", "matplotlib", "distributed"}
+    assert not loaded & {"jax", "matplotlib", "items.figure_quick", "distributed"}
     # A picture that was changed, or is gone, is drawn again as it was.
     folder = tmp_path / "out" / "figures" / "ahn2023"
     drawn = (folder / "figure-quick.csv").read_bytes()

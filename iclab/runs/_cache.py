@@ -1,0 +1,168 @@
+"""What can be made again but takes time, kept where only its user can write.
+
+Compiled programs are machine code that JAX loads and runs. So they never lie in a
+folder of results, which one sends to a colleague, but in one of the user's own.
+"""
+
+import contextlib
+import functools
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from iclab.runs._events import EngineProblem
+
+# Bytes that stay after a run: several times what all of iclab compiles.
+LIMIT = 2 << 30
+
+_TAG = "CACHEDIR.TAG"
+_SIGNATURE = (
+    "Signature: 8a477f597d28d172789f06886806bc55\n"
+    "# Made by iclab: `iclab cache clear` empties this folder.\n"
+)
+_PROGRAMS, _NOTES = "programs", "notes"
+
+
+class Cache:
+    """A folder for compiled programs and notes, private to its user.
+
+    By default it is what the variable ICLAB_CACHE names, or where the system keeps
+    caches. What others can write is refused: they could put programs there.
+    """
+
+    def __init__(self, root: str | os.PathLike[str] | None = None):
+        self.root = _default() if root is None else Path(root).absolute()
+        try:
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._refuse_what_is_not_ours()
+            (self.root / _TAG).write_text(_SIGNATURE, encoding="utf-8")
+            for name in (_PROGRAMS, _NOTES):
+                (self.root / name).mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise EngineProblem(f"cannot use the cache {self.root}: {reason}") from None
+
+    @property
+    def programs(self) -> Path:
+        """Compiled programs for this iclab, this JAX and this kind of processor."""
+        made_for = (_version("iclab"), _version("jax"), _version("jaxlib"))
+        return self.root / _PROGRAMS / f"{'-'.join(made_for)}-{_processor()}"
+
+    def note(self, key: str) -> Any:
+        """A JSON value that was kept under `key`, None if there is none."""
+        with contextlib.suppress(OSError, ValueError):
+            return json.loads(self._note(key).read_text(encoding="utf-8"))
+        return None
+
+    def keep(self, key: str, value: Any) -> None:
+        """Keep a JSON value under `key`; where that cannot be done, nothing is lost."""
+        path = self._note(key)
+        draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+        with contextlib.suppress(OSError):
+            draft.write_text(json.dumps(value), encoding="utf-8")
+            os.replace(draft, path)
+
+    @property
+    def size(self) -> int:
+        """Bytes in all files."""
+        return sum(size for *_, size in self._files())
+
+    def trim(self, limit: int = LIMIT) -> None:
+        """Remove what was used longest ago until at most `limit` bytes are left."""
+        files = sorted(self._files())
+        left = sum(size for *_, size in files)
+        for _, path, size in files:
+            if left <= limit:
+                return
+            with contextlib.suppress(OSError):
+                path.unlink()
+                left -= size
+
+    def clear(self) -> int:
+        """Remove everything; returns how many bytes that were."""
+        size = self.size
+        for name in (_PROGRAMS, _NOTES):
+            shutil.rmtree(self.root / name, ignore_errors=True)
+        return size
+
+    def _note(self, key: str) -> Path:
+        name = hashlib.sha256(key.encode()).hexdigest()
+        return self.root / _NOTES / f"{name}.json"
+
+    def _files(self) -> Iterator[tuple[float, Path, int]]:
+        """When each file was last used, as far as that is known; the file; its size."""
+        for name in (_PROGRAMS, _NOTES):
+            for folder, _, files in os.walk(self.root / name):
+                for file in files:
+                    path = Path(folder, file)
+                    with contextlib.suppress(OSError):
+                        facts = path.lstat()
+                        used = max(facts.st_atime, facts.st_mtime)
+                        yield used, path, facts.st_size
+
+    def _refuse_what_is_not_ours(self) -> None:
+        others = any(
+            path.name not in (_TAG, _PROGRAMS, _NOTES) for path in self.root.iterdir()
+        )
+        if others and not (self.root / _TAG).is_file():
+            reason = "there is something else in it; name an empty or a new folder"
+            raise EngineProblem(f"cannot use {self.root} as a cache: {reason}")
+        if os.name != "posix":
+            return
+        for path in (self.root, self.root / _PROGRAMS, self.root / _NOTES):
+            with contextlib.suppress(FileNotFoundError):
+                facts = path.lstat()
+                mine = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid()
+                if not mine or facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                    reason = "others can write there, and it holds programs"
+                    remedy = f"`chmod -R go-w {path}` if it is yours, or `--cache DIR`"
+                    raise EngineProblem(f"will not use {path}: {reason}; {remedy}")
+
+
+def compilation_cache(folder: Path) -> dict[str, str]:
+    """Variables of JAX's persistent cache: every program, whatever its size and time.
+
+    Small programs are many, and reading one is far quicker than compiling it. A damaged
+    entry is a warning and a fresh compilation.
+    """
+    return {
+        "JAX_COMPILATION_CACHE_DIR": str(folder.absolute()),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
+
+
+def _default() -> Path:
+    named = os.environ.get("ICLAB_CACHE")
+    return Path(
+        named or platformdirs.user_cache_dir("iclab", appauthor=False)
+    ).absolute()
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
+@functools.cache
+def _processor() -> str:
+    """A name for this machine's kind of processor: others cannot run its programs."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = [platform.processor()]
+    kinds = ("vendor_id", "cpu family", "model", "flags", "Features", "CPU ")
+    facts = sorted({line for line in lines if line.startswith(kinds)})
+    digest = hashlib.sha256("\n".join(facts or lines).encode()).hexdigest()
+    return f"{platform.machine()}-{digest[:12]}"
