@@ -20,12 +20,15 @@ from iclab.algorithms import (
     Ridge,
     Zero,
 )
-from iclab.core import AbstractPredictor, Prompt
+from iclab.core import AbstractPredictor, Deep, Prompt
 from iclab.models import (
     GPT2,
+    Encoder,
     LinearSelfAttention,
     LinearTransformer,
     LoopedTransformer,
+    MultiHeadSoftmax,
+    OnPrompts,
     UntiedTransformer,
 )
 from tests.assertions import assert_close
@@ -37,13 +40,21 @@ D, N = 3, 5
 class Member(NamedTuple):
     """A predictor, and how it turns with the inputs: `turn(predictor, R)`.
 
-    One that is not `symmetric` minds the order and the axes of its examples.
+    One that is not `symmetric` minds the order or the axes of its examples.
     """
 
     predictor: AbstractPredictor
     turn: Callable = lambda predictor, R: predictor
     own_dimension: bool = False
     symmetric: bool = True
+    linear_in_query: bool = True
+
+    @property
+    def name(self) -> str:
+        """The class; an adapter with what it adapts."""
+        inner = getattr(self.predictor, "model", None)
+        name = type(self.predictor).__name__
+        return name if inner is None else f"{name}({type(inner).__name__})"
 
 
 def _turn_step(predictor, R):
@@ -77,8 +88,34 @@ _LAYERS = 0.3 * jax.random.normal(jax.random.key(1), (2, 2, D + 1, D + 1))
 
 _GPT2 = GPT2(D, N, layers=2, heads=2, width=8, dtype=jnp.float64, key=jax.random.key(2))
 
+_ENCODER = Encoder.random(
+    jax.random.key(3),
+    input_dim=D,
+    layers=2,
+    heads=2,
+    width=8,
+    hidden=6,
+    pre_norm=True,
+    dtype=jnp.float64,
+)
+_SOFTMAX = MultiHeadSoftmax(_WEIGHTS[:, :D, :D], _WEIGHTS[:, 0])
+
+
+def _turn_encoder(predictor, R):
+    Q = jnp.eye(D + 1).at[:D, :D].set(R)
+    weights = lambda p: p.model.embedding  # noqa: E731
+    return eqx.tree_at(weights, predictor, predictor.model.embedding @ Q.T)
+
+
+def _turn_softmax(predictor, R):
+    weights = lambda p: p.model.key_query  # noqa: E731
+    return eqx.tree_at(weights, predictor, R @ predictor.model.key_query @ R.T)
+
+
 PREDICTORS = (
-    Member(_GPT2, own_dimension=True, symmetric=False),
+    Member(_GPT2, own_dimension=True, symmetric=False, linear_in_query=False),
+    Member(OnPrompts(_ENCODER), _turn_encoder, True, linear_in_query=False),
+    Member(OnPrompts(_SOFTMAX, query=2), _turn_softmax, True, linear_in_query=False),
     Member(Zero()),
     Member(Averaging()),
     Member(LeastSquares()),
@@ -97,18 +134,23 @@ PREDICTORS = (
         _turn_untied,
         True,
     ),
-    Member(LinearSelfAttention(*_WEIGHTS), _turn_attention, True),
-    Member(LinearTransformer(*_LAYERS), _turn_layers, True),
+    # With off-diagonal blocks the query attends to itself: not linear in it.
+    Member(
+        LinearSelfAttention(*_WEIGHTS), _turn_attention, True, linear_in_query=False
+    ),
+    Member(LinearTransformer(*_LAYERS), _turn_layers, True, linear_in_query=False),
 )
 
-every_predictor = pytest.mark.parametrize(
-    "member", PREDICTORS, ids=lambda member: type(member.predictor).__name__
-)
-symmetric_predictors = pytest.mark.parametrize(
-    "member",
-    [member for member in PREDICTORS if member.symmetric],
-    ids=lambda member: type(member.predictor).__name__,
-)
+
+def _those(chosen: Callable[[Member], bool]):
+    members = [member for member in PREDICTORS if chosen(member)]
+    return pytest.mark.parametrize("member", members, ids=lambda member: member.name)
+
+
+every_predictor = _those(lambda member: True)
+symmetric_predictors = _those(lambda member: member.symmetric)
+predictors_linear_in_the_query = _those(lambda member: member.linear_in_query)
+deep_predictors = _those(lambda member: isinstance(member.predictor, Deep))
 FEW = settings(max_examples=4, deadline=None, derandomize=True, database=None)
 
 
@@ -127,6 +169,11 @@ def _predict(predictor, prompt):
 @eqx.filter_jit
 def _predict_batch(predictor, prompts):
     return jax.vmap(predictor)(prompts)
+
+
+@eqx.filter_jit
+def _look_inside(predictor, prompt):
+    return predictor.predictions_by_depth(prompt), predictor.streams(prompt)
 
 
 @eqx.filter_jit
@@ -239,10 +286,7 @@ def test_rotations_change_nothing(member, seed):
     assert_close(found, _predict(member.predictor, prompt), rtol=1e-8, atol=1e-9)
 
 
-# Attention with off-diagonal blocks lets the query attend to itself: not linear in it.
-@pytest.mark.parametrize(
-    "member", PREDICTORS[1:-2], ids=lambda member: type(member.predictor).__name__
-)
+@predictors_linear_in_the_query
 @FEW
 @given(seed=st.integers(0, 10_000), factor=st.floats(-3, 3))
 def test_predictions_scale_with_the_query(member, seed, factor):
@@ -250,6 +294,41 @@ def test_predictions_scale_with_the_query(member, seed, factor):
     scaled = Prompt(prompt.examples, prompt.labels, factor * prompt.query)
     found = _predict(member.predictor, scaled)
     assert_close(found, factor * _predict(member.predictor, prompt), rtol=1e-9)
+
+
+def test_every_model_is_deep_and_no_algorithm():
+    for member in PREDICTORS:
+        trained = type(member.predictor).__module__.startswith("iclab.models")
+        assert isinstance(member.predictor, Deep) == trained, member.name
+
+
+@deep_predictors
+def test_depth_ends_at_the_prediction(member):
+    predictor, prompt = member.predictor, _prompt(8)
+    by_depth, streams = _look_inside(predictor, prompt)
+    assert by_depth.shape == (predictor.depth + 1,)
+    assert by_depth.dtype == jnp.float64
+    assert streams.ndim == 2
+    assert len(streams) == predictor.depth + 1
+    assert_close(by_depth[-1], _predict(predictor, prompt))
+    # What enters the first block has seen no example.
+    unlabelled = Prompt(prompt.examples[::-1], -prompt.labels, prompt.query)
+    other, entered = _look_inside(predictor, unlabelled)
+    assert_close(other[0], by_depth[0])
+    assert_close(entered[0], streams[0])
+    assert float(jnp.min(jnp.max(jnp.abs(jnp.diff(streams, axis=0)), axis=1))) > 0
+    if not isinstance(predictor, (GPT2, OnPrompts)):
+        assert by_depth[0] == 0
+
+
+@deep_predictors
+def test_depth_does_not_see_padding(member):
+    prompt = _prompt(9)
+    shorter = Prompt(prompt.examples[:2], prompt.labels[:2], prompt.query)
+    expected = _look_inside(member.predictor, shorter)
+    found = _look_inside(member.predictor, prompt.prefix(2))
+    for one, other in zip(found, expected, strict=True):
+        assert_close(one, other, rtol=1e-9)
 
 
 @every_predictor

@@ -12,6 +12,7 @@ from iclab.core._errors import (
 from iclab.core._foreign import Foreign as Foreign
 from iclab.core._predictor import (
     AbstractPredictor as AbstractPredictor,
+    Deep as Deep,
     same_dimension as same_dimension,
 )
 from iclab.core._prompt import Prompt as Prompt

@@ -1,6 +1,7 @@
 """The one interface of iclab: a predictor maps a prompt to a prediction."""
 
 import abc
+from typing import Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -30,6 +31,31 @@ class AbstractPredictor(eqx.Module):
             owner = f"{type(self).__name__}.at_lengths"
             require(smallest >= 1, owner, "lengths", "≥ 1", smallest)
         return jax.vmap(lambda length: self(prompt.prefix(length)))(lengths)
+
+
+@runtime_checkable
+class Deep(Protocol):
+    """A predictor made of L blocks that can be looked at between them.
+
+    States are counted by the blocks passed: entry 0 is what enters the first block and
+    entry L what leaves the last. `isinstance(predictor, Deep)` asks for the names.
+    """
+
+    @property
+    def depth(self) -> int:
+        """Number L of blocks."""
+        ...
+
+    def predictions_by_depth(self, prompt: Prompt) -> Float[Array, " states"]:
+        """Predicted label of the query, read after 0, 1, …, L blocks.
+
+        All L+1 have the sign of a label, and the last is the predictor's own answer.
+        """
+        ...
+
+    def streams(self, prompt: Prompt) -> Float[Array, "states width"]:
+        """The model's state at the query after 0, 1, …, L blocks."""
+        ...
 
 
 def same_dimension(owner: str, dimension: int, prompt: Prompt) -> None:

@@ -11,3 +11,4 @@ from iclab.models._looped_transformer import (
     UntiedTransformer as UntiedTransformer,
 )
 from iclab.models._multi_head_softmax import MultiHeadSoftmax as MultiHeadSoftmax
+from iclab.models._on_prompts import OnPrompts as OnPrompts

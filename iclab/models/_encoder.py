@@ -5,9 +5,9 @@ import math
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, DTypeLike, Float, PRNGKeyArray
+from jaxtyping import Array, DTypeLike, Float, Int, PRNGKeyArray
 
-from iclab.core import positive_integer, require
+from iclab.core import Prompt, positive_integer, require
 
 # Added to a variance before its root is taken.
 _EPSILON = 1e-5
@@ -34,7 +34,8 @@ class Encoder(eqx.Module):
     ℝ^`width`, passes `layers` blocks in which all tokens attend to all, and leaves one
     number, its predicted label. Post-norm, x ← norm(x + block(x)), is the original;
     `pre_norm` is x ← x + block(norm(x)) with one norm more at the end. There are no
-    positions: predictions turn with the order of the tokens.
+    positions: predictions turn with the order of the tokens. `OnPrompts` makes a
+    predictor of single prompts of it.
 
     Parameters are float32 unless `dtype` says otherwise, and so is what it computes.
 
@@ -112,6 +113,11 @@ class Encoder(eqx.Module):
         """Dimension d of the tokens."""
         return self.embedding.shape[1] - 1
 
+    @property
+    def depth(self) -> int:
+        """Number of blocks."""
+        return len(self.blocks.norms)
+
     def __call__(
         self, tokens: Float[Array, "K d"], labels: Float[Array, " N"]
     ) -> Float[Array, " K"]:
@@ -124,26 +130,73 @@ class Encoder(eqx.Module):
         require(N <= K, owner, "labels", f"at most {K}, one per token", N)
         entries = jnp.concatenate([labels.astype(dtype), jnp.zeros(K - N, dtype)])
         E = jnp.column_stack([tokens.astype(dtype), entries])
-        x = E @ self.embedding.T + self.embedding_bias[None]
         x, _ = jax.lax.scan(
-            lambda x, block: (self._block(x, block), None), x, self.blocks
+            lambda x, block: (self._block(x, block), None), self._embed(E), self.blocks
         )
+        return self.read_streams(x)
+
+    def query_streams(
+        self,
+        prompt: Prompt,
+        tokens: Float[Array, "K d"] | None,
+        index: Int[Array, ""] | None,
+    ) -> Float[Array, "states width"]:
+        """The state at the query before the first block and after every one.
+
+        Without `tokens` the model reads the examples and the query; with a dictionary,
+        all of it, the examples in the place of its first tokens and the query in that
+        of token `index`.
+        """
+        n, dtype = len(prompt.labels), self.embedding.dtype
+        shown = jnp.arange(n) < prompt.count
+        labels = jnp.where(shown, prompt.labels, 0)
+        if tokens is None:
+            inputs = jnp.concatenate([prompt.examples, prompt.query[None]])
+            row, others = n, 1
+            # The rows of a padded prompt that are no examples are seen by nobody.
+            bias = jnp.where(jnp.append(shown, True), 0, -jnp.inf).astype(dtype)
+        else:
+            examples = jnp.where(shown[:, None], prompt.examples, tokens[:n])
+            inputs = jnp.concatenate([examples, tokens[n:]])
+            inputs = inputs.at[index].set(prompt.query)
+            row, others, bias = index, len(tokens) - n, None
+        E = jnp.column_stack([inputs, jnp.append(labels, jnp.zeros(others))])
+        x = self._embed(E.astype(dtype))
+
+        def block(x, weights):
+            x = self._block(x, weights, bias)
+            return x, x[row]
+
+        _, states = jax.lax.scan(block, x, self.blocks)
+        return jnp.concatenate([x[row][None], states])
+
+    def read_streams(self, streams: Float[Array, "K width"]) -> Float[Array, " K"]:
+        """What is read out of every row, after the final norm if there is one."""
         if self.final_norm is not None:
-            x = _normalised(x, self.final_norm)
-        return x @ self.readout + self.readout_bias
+            streams = _normalised(streams, self.final_norm)
+        return streams @ self.readout + self.readout_bias
+
+    def _embed(self, E: Float[Array, "K d1"]) -> Float[Array, "K width"]:
+        return E @ self.embedding.T + self.embedding_bias[None]
 
     def _block(
-        self, x: Float[Array, "K width"], block: _Block
+        self,
+        x: Float[Array, "K width"],
+        block: _Block,
+        bias: Float[Array, " K"] | None = None,
     ) -> Float[Array, "K width"]:
         first, second = block.norms
         if self.pre_norm:
-            x = x + self._attention(_normalised(x, first), block)
+            x = x + self._attention(_normalised(x, first), block, bias)
             return x + _network(_normalised(x, second), block)
-        x = _normalised(x + self._attention(x, block), first)
+        x = _normalised(x + self._attention(x, block, bias), first)
         return _normalised(x + _network(x, block), second)
 
     def _attention(
-        self, x: Float[Array, "K width"], block: _Block
+        self,
+        x: Float[Array, "K width"],
+        block: _Block,
+        bias: Float[Array, " K"] | None,
     ) -> Float[Array, "K width"]:
         K, D = x.shape
         projected = x @ block.attention_in.T + block.attention_in_bias[None]
@@ -152,6 +205,8 @@ class Encoder(eqx.Module):
         def head(parts):
             query, key, value = parts
             scores = query @ key.T / math.sqrt(D // self.heads)
+            if bias is not None:
+                scores = scores + bias[None]
             return jax.nn.softmax(scores, axis=1) @ value
 
         # One head after the other: a batch of prompts is then the only batch axis of

@@ -197,12 +197,26 @@ class GPT2(AbstractPredictor):
         return self.read_in.weight.shape[1]
 
     @property
+    def depth(self) -> int:
+        """Number of blocks."""
+        return len(self.blocks)
+
+    @property
     def max_examples(self) -> int | None:
         """Longest context that the table of positions has room for; None: any."""
         return None if self.positions is None else (len(self.positions) - 1) // 2
 
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         return self._at_lengths(prompt, prompt.count[None])[0]
+
+    def predictions_by_depth(self, prompt: Prompt) -> Float[Array, " states"]:
+        """What the last norm and the read-out say after 0, 1, … blocks."""
+        return self._read(self.streams(prompt)).astype(prompt.labels.dtype)
+
+    def streams(self, prompt: Prompt) -> Float[Array, "states w"]:
+        """The residual stream at the query's token after 0, 1, … blocks."""
+        states = self._states(*self._with_queries(prompt, prompt.count[None]))
+        return jnp.concatenate(states)
 
     def at_lengths(
         self, prompt: Prompt, lengths: Int[Array, " m"]
@@ -236,7 +250,8 @@ class GPT2(AbstractPredictor):
         if self.positions is not None:
             tokens = tokens + self.positions[: 2 * n - 1]
         seen = jnp.tri(2 * n - 1, dtype=bool)
-        return self._run(tokens, seen, slice(None, None, 2)).astype(labels.dtype)
+        states = self._states(tokens, seen, slice(None, None, 2))
+        return self._read(states[-1]).astype(labels.dtype)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the weights to a safetensors file with names as Hugging Face has them.
@@ -303,6 +318,13 @@ class GPT2(AbstractPredictor):
     def _at_lengths(
         self, prompt: Prompt, lengths: Int[Array, " m"]
     ) -> Float[Array, " m"]:
+        states = self._states(*self._with_queries(prompt, lengths))
+        return self._read(states[-1]).astype(prompt.labels.dtype)
+
+    def _with_queries(
+        self, prompt: Prompt, lengths: Int[Array, " m"]
+    ) -> tuple[Float[Array, "t w"], Bool[Array, "t t"], slice]:
+        """The prompt's tokens and m queries, what each sees, and the queries' rows."""
         same_dimension("GPT2", self.dimension, prompt)
         n, m = len(prompt.labels), len(lengths)
         self._fits(n)
@@ -317,21 +339,24 @@ class GPT2(AbstractPredictor):
         of_queries = jnp.concatenate([before, jnp.eye(m, dtype=bool)], axis=1)
         tokens = jnp.concatenate([context, queries])
         seen = jnp.concatenate([of_context, of_queries])
-        out = self._run(tokens, seen, slice(2 * n, None))
-        return out.astype(prompt.labels.dtype)
+        return tokens, seen, slice(2 * n, None)
 
-    def _run(
+    def _states(
         self, stream: Float[Array, "t w"], seen: Bool[Array, "t t"], rows: slice
-    ) -> Float[Array, " r"]:
-        """What is read out at `rows`; token i attends to the tokens in `seen[i]`."""
+    ) -> list[Float[Array, "r w"]]:
+        """The stream at `rows` by depth; token i attends to the tokens in `seen[i]`."""
         lowest = jnp.finfo(stream.dtype).min
         bias = jnp.where(seen, 0, lowest).astype(stream.dtype)
         *others, last = self.blocks
+        states = [stream[rows]]
         for block in others:
             stream = block(stream, bias, self.heads, slice(None))
+            states.append(stream[rows])
         # Nobody looks at the last block's other rows.
-        stream = last(stream, bias[rows], self.heads, rows)
-        return self.read_out(self.final_norm(stream))[:, 0]
+        return [*states, last(stream, bias[rows], self.heads, rows)]
+
+    def _read(self, rows: Float[Array, "r w"]) -> Float[Array, " r"]:
+        return self.read_out(self.final_norm(rows))[:, 0]
 
     def _state(self) -> dict[str, Array | None]:
         state: dict[str, Array | None] = {

@@ -110,6 +110,11 @@ class LinearSelfAttention(AbstractPredictor):
         return len(self.key_query) - 1
 
     @property
+    def depth(self) -> int:
+        """One block."""
+        return 1
+
+    @property
     def preconditioner(self) -> Float[Array, "d d"]:
         """P with ŷ = x_qᵀ P (1/N) Σ yᵢ xᵢ, if the off-diagonal blocks are zero."""
         d = self.dimension
@@ -118,6 +123,17 @@ class LinearSelfAttention(AbstractPredictor):
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         """Predict in Gram space, (3.6): O(Nd²) once for the moments, no N×N matrix."""
         return self.from_moments(*prompt.moments(), prompt.query, prompt.count)
+
+    def predictions_by_depth(self, prompt: Prompt) -> Float[Array, " 2"]:
+        """0, and the prediction."""
+        return self.streams(prompt)[:, -1]
+
+    def streams(self, prompt: Prompt) -> Float[Array, "2 k"]:
+        """The query's column of E and of f(E): (x_q, 0), then with label entry ŷ."""
+        mixed = self._attended(*prompt.moments(), prompt.query, prompt.count)
+        token = jnp.append(prompt.query, 0.0)
+        after = token + self.value_projection @ jnp.append(*mixed)
+        return jnp.stack([token, after])
 
     def from_moments(
         self,
@@ -128,17 +144,29 @@ class LinearSelfAttention(AbstractPredictor):
         count: Count,
     ) -> Float[Array, ""]:
         """Predict from (1/N)Σxxᵀ, (1/N)Σyx, (1/N)Σy² and the query: O(d²), any N."""
+        upper, lower = self._attended(gram, correlation, label_power, query, count)
+        d = self.dimension
+        last_row = self.value_projection[d]
+        return last_row[:d] @ upper + last_row[d] * lower
+
+    def _attended(
+        self,
+        gram: Float[Array, "d d"],
+        correlation: Float[Array, " d"],
+        label_power: Float[Array, ""],
+        query: Float[Array, " d"],
+        count: Count,
+    ) -> tuple[Float[Array, " d"], Float[Array, ""]]:
+        """(EEᵀ/N) applied to W_KQ (x_q, 0)ᵀ, in blocks; the query's own xxᵀ/N too."""
         d = self.dimension
         rule = f"of dimension {d}, the predictor's own"
         found = f"dimension {len(query)}"
         require(len(query) == d, "LinearSelfAttention", "prompt", rule, found)
-        last_row = self.value_projection[d]
         attended = self.key_query[:, :d] @ query
-        # (EEᵀ/N) applied to W_KQ (x_q, 0)ᵀ, block by block; the query's own xxᵀ/N too.
         upper = gram @ attended[:d] + correlation * attended[d]
         upper = upper + query * (query @ attended[:d]) / count
         lower = correlation @ attended[:d] + label_power * attended[d]
-        return last_row[:d] @ upper + last_row[d] * lower
+        return upper, lower
 
     def in_token_space(self, prompt: Prompt) -> Float[Array, ""]:
         """Predict by the forward pass (3.3) as written: the reference, O(N²d)."""

@@ -102,9 +102,23 @@ class LinearTransformer(AbstractPredictor):
         """Dimension d of the inputs."""
         return self.value.shape[-1] - 1
 
+    @property
+    def depth(self) -> int:
+        """Number of layers."""
+        return len(self.value)
+
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         """Predict in Gram space: O(nd²) once, then O(d³) a layer."""
         return self.from_moments(*prompt.moments(), prompt.query, prompt.count)
+
+    def predictions_by_depth(self, prompt: Prompt) -> Float[Array, " states"]:
+        """0, then the prediction −[Z_ℓ]_{d+1,n+1} after every layer."""
+        return -self.streams(prompt)[:, -1]
+
+    def streams(self, prompt: Prompt) -> Float[Array, "states k"]:
+        """The query's column of Z_0, Z_1, …; its last entry is minus the prediction."""
+        _, tokens = self._run(*prompt.moments(), prompt.query, prompt.count)
+        return jnp.concatenate([jnp.append(prompt.query, 0.0)[None], tokens])
 
     def from_moments(
         self,
@@ -115,6 +129,18 @@ class LinearTransformer(AbstractPredictor):
         count: Count,
     ) -> Float[Array, ""]:
         """Predict from (1/n)Σxxᵀ, (1/n)Σyx, (1/n)Σy² and the query."""
+        token, _ = self._run(gram, correlation, label_power, query, count)
+        return -token[-1]
+
+    def _run(
+        self,
+        gram: Float[Array, "d d"],
+        correlation: Float[Array, " d"],
+        label_power: Float[Array, ""],
+        query: Float[Array, " d"],
+        count: Count,
+    ) -> tuple[Float[Array, " k"], Float[Array, "layers k"]]:
+        """The query's token after the last layer, and after every one."""
         rule = f"of dimension {self.dimension}, the predictor's own"
         found = f"dimension {len(query)}"
         same = len(query) == self.dimension
@@ -128,18 +154,19 @@ class LinearTransformer(AbstractPredictor):
             P, Q = weights
             keys = G if self.masked else G + jnp.outer(token, token) / count
             step = identity + P @ keys @ Q
-            return (step @ G @ step.T, step @ token), None
+            token = step @ token
+            return (step @ G @ step.T, token), token
 
         start = (G, jnp.append(query, 0.0))
-        (_, token), _ = jax.lax.scan(layer, start, (self.value, self.key_query))
-        return -token[-1]
+        (_, token), tokens = jax.lax.scan(layer, start, (self.value, self.key_query))
+        return token, tokens
 
     def in_token_space(self, prompt: Prompt) -> Float[Array, ""]:
         """Predict by the forward pass (4) as written: the reference, O(n²d) a layer."""
-        return -self.query_labels(prompt)[-1]
+        return -self.streams_in_token_space(prompt)[-1, -1]
 
-    def query_labels(self, prompt: Prompt) -> Float[Array, " states"]:
-        """The query's label entry [Z_ℓ]_{d+1,n+1} before and after every layer."""
+    def streams_in_token_space(self, prompt: Prompt) -> Float[Array, "states k"]:
+        """`streams` by the forward pass (4) as written."""
         same_dimension("LinearTransformer", self.dimension, prompt)
         examples = jnp.column_stack([prompt.examples, prompt.labels])
         Z = jnp.vstack([examples, jnp.append(prompt.query, 0.0)]).T
@@ -149,10 +176,10 @@ class LinearTransformer(AbstractPredictor):
             P, Q = weights
             attention = (Z * mask[None]) @ (Z.T @ Q @ Z)
             Z = Z + P @ attention / prompt.count
-            return Z, Z[-1, -1]
+            return Z, Z[:, -1]
 
-        _, labels = jax.lax.scan(layer, Z, (self.value, self.key_query))
-        return jnp.append(Z[-1, -1], labels)
+        _, tokens = jax.lax.scan(layer, Z, (self.value, self.key_query))
+        return jnp.concatenate([Z[:, -1][None], tokens])
 
     def descent_weights(self, prompt: Prompt) -> Float[Array, "states d"]:
         r"""The iterates w₀ = 0, w₁, … of the gradient descent that the layers perform.

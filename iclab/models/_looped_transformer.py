@@ -50,14 +50,25 @@ class UntiedTransformer(AbstractPredictor):
         """Dimension d of the inputs."""
         return self.A.shape[-1]
 
+    @property
+    def depth(self) -> int:
+        """Number L of layers."""
+        return len(self.A)
+
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         """Predict in Gram space: O(nd²) once, then O(d²) a layer."""
-        return self.by_layer(prompt)[-1]
+        return self.predictions_by_depth(prompt)[-1]
 
-    def by_layer(self, prompt: Prompt) -> Float[Array, " layers"]:
-        """Predictions after one layer, two, …, in one pass."""
+    def predictions_by_depth(self, prompt: Prompt) -> Float[Array, " states"]:
+        """0, then the prediction after one layer, two, …, in one pass."""
         same_dimension("UntiedTransformer", self.dimension, prompt)
         return _predictions(self.A, self.u, prompt)
+
+    def streams(self, prompt: Prompt) -> Float[Array, "states k"]:
+        """The query's column of Z_0, Z_1, …: (x_q, −ŷ_t), as the inputs never move."""
+        labels = -self.predictions_by_depth(prompt)
+        inputs = jnp.broadcast_to(prompt.query, (len(labels), self.dimension))
+        return jnp.column_stack([inputs, labels])
 
     def in_token_space(self, prompt: Prompt) -> Float[Array, ""]:
         """Predict by (2)–(4) as written: the reference, O(n²d) a layer."""
@@ -116,17 +127,30 @@ class LoopedTransformer(AbstractPredictor):
         """Dimension d of the inputs."""
         return len(self.A)
 
+    @property
+    def depth(self) -> int:
+        """Number of loops of a call that does not say otherwise."""
+        return self.loops
+
     def __call__(self, prompt: Prompt, loops: int | None = None) -> Float[Array, ""]:
         """Predict in Gram space: O(nd²) once, then O(d²) a loop."""
-        return self.by_loop(prompt, loops)[-1]
+        return self.predictions_by_depth(prompt, loops)[-1]
 
-    def by_loop(
+    def predictions_by_depth(
         self, prompt: Prompt, loops: int | None = None
-    ) -> Float[Array, " loops"]:
-        """Predictions after one loop, two, …, in one pass."""
+    ) -> Float[Array, " states"]:
+        """0, then the prediction after one loop, two, …, in one pass."""
         untied = self.unrolled(loops)
         same_dimension("LoopedTransformer", self.dimension, prompt)
-        return untied.by_layer(prompt)
+        return untied.predictions_by_depth(prompt)
+
+    def streams(
+        self, prompt: Prompt, loops: int | None = None
+    ) -> Float[Array, "states k"]:
+        """The query's column of Z⁽⁰⁾, Z⁽¹⁾, …: (x_q, −ŷ_t); the inputs never move."""
+        untied = self.unrolled(loops)
+        same_dimension("LoopedTransformer", self.dimension, prompt)
+        return untied.streams(prompt)
 
     def in_token_space(
         self, prompt: Prompt, loops: int | None = None
@@ -145,7 +169,7 @@ class LoopedTransformer(AbstractPredictor):
 
 def _predictions(
     A: Float[Array, "layers d d"], u: Float[Array, "layers d"], prompt: Prompt
-) -> Float[Array, " layers"]:
+) -> Float[Array, " states"]:
     S, x_q = prompt.gram(), prompt.query
 
     def layer(state, weights):
@@ -155,9 +179,9 @@ def _predictions(
         prediction = prediction + pull @ x_q
         return (c - S @ pull, prediction), prediction
 
-    start = (prompt.correlation(), jnp.zeros((), x_q.dtype))
-    _, predictions = jax.lax.scan(layer, start, (A, u))
-    return predictions
+    zero = jnp.zeros((), x_q.dtype)
+    _, predictions = jax.lax.scan(layer, (prompt.correlation(), zero), (A, u))
+    return jnp.append(zero, predictions)
 
 
 def _offset(u: Array, shape: tuple[int, ...], owner: str) -> None:

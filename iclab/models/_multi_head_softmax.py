@@ -3,9 +3,15 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, DTypeLike, Float, PRNGKeyArray
+from jaxtyping import Array, DTypeLike, Float, Int, PRNGKeyArray
 
-from iclab.core import finite_array, finite_number, positive_integer, require
+from iclab.core import (
+    Prompt,
+    finite_array,
+    finite_number,
+    positive_integer,
+    require,
+)
 
 
 class MultiHeadSoftmax(eqx.Module):
@@ -19,8 +25,8 @@ class MultiHeadSoftmax(eqx.Module):
     `weights`.
 
     It answers for a whole dictionary at once, and w belongs to the tokens of that
-    dictionary, so it is no predictor of single prompts. It computes in the precision of
-    its parameters.
+    dictionary: `OnPrompts` says which of them a prompt asks for. It computes in the
+    precision of its parameters.
 
     Source: yang2024, (5)–(8).
     Differs from the paper: tokens are rows.
@@ -78,6 +84,11 @@ class MultiHeadSoftmax(eqx.Module):
         """Number K of tokens."""
         return self.value.shape[1]
 
+    @property
+    def depth(self) -> int:
+        """One block."""
+        return 1
+
     def attention(
         self, tokens: Float[Array, "K d"], context_length: int
     ) -> Float[Array, "heads N K"]:
@@ -107,6 +118,35 @@ class MultiHeadSoftmax(eqx.Module):
         """Predicted labels of all tokens, from those of the first N."""
         y = labels.astype(self.value.dtype)
         return y @ self.weights(tokens, len(labels))
+
+    def query_streams(
+        self,
+        prompt: Prompt,
+        tokens: Float[Array, "K d"] | None,
+        index: Int[Array, ""] | None,
+    ) -> Float[Array, "2 d1"]:
+        r"""(x_q, 0), and what the heads make of the examples for token k = `index`,
+
+        $$\sum_hw_{h,k}\sum_i\mathrm{softmax}_i(x_i^\top Q_hx_q)\,(x_i,y_i)$$
+
+        of which W_V keeps the last entry, the prediction. Nothing but the examples is
+        looked at: `tokens` have no part in it.
+        """
+        assert index is not None  # `OnPrompts` has seen to it
+        dtype = self.value.dtype
+        x_q, X = prompt.query.astype(dtype), prompt.examples.astype(dtype)
+        scores = jnp.einsum("id,hde,e->hi", X, self.key_query, x_q)
+        shown = jnp.arange(len(X)) < prompt.count
+        scores = jnp.where(shown[None], scores, -jnp.inf)
+        mixed = self.value[:, index] @ jax.nn.softmax(scores, axis=1)
+        after = mixed @ jnp.column_stack([X, prompt.labels.astype(dtype)])
+        return jnp.stack([jnp.append(x_q, jnp.zeros((), dtype)), after])
+
+    def read_streams(
+        self, streams: Float[Array, "states d1"]
+    ) -> Float[Array, " states"]:
+        """Predictions: the label entries."""
+        return streams[:, -1]
 
     def in_token_space(
         self, tokens: Float[Array, "K d"], labels: Float[Array, " N"]

@@ -32,6 +32,9 @@ def test_gram_space_is_token_space(getkey, masked):
     model = LinearTransformer(_weights(getkey()), _weights(getkey()), masked)
     prompt = _prompt(getkey())
     assert_close(model(prompt), model.in_token_space(prompt), rtol=1e-12)
+    streams = model.streams_in_token_space(prompt)
+    assert_close(model.streams(prompt), streams, rtol=1e-12)
+    assert_close(model.predictions_by_depth(prompt), -streams[:, -1], rtol=1e-12)
 
 
 def test_token_space_is_the_layers_written_out(getkey):
@@ -70,7 +73,7 @@ def test_sparse_layers_are_gradient_descent(getkey):
     A = _weights(getkey(), D, 3)
     model, prompt = LinearTransformer.sparse(A), _prompt(getkey())
     weights = model.descent_weights(prompt)
-    assert_close(model.query_labels(prompt), -weights @ prompt.query)
+    assert_close(model.predictions_by_depth(prompt), weights @ prompt.query)
 
     # w ← w + Aᵀ∇R(w), the gradient by automatic differentiation.
     def risk(w):

@@ -50,10 +50,12 @@ def test_three_forward_passes_agree(model, getkey, loops):
 
 def test_loops_are_chosen_at_the_call(model, getkey):
     prompt = _prompt(getkey())
-    by_loop = model.by_loop(prompt, 8)
-    assert_close(model(prompt), by_loop[2])
-    assert_close(model(prompt, loops=8), by_loop[-1])
-    assert_close(model(prompt, loops=1), by_loop[0])
+    by_depth = model.predictions_by_depth(prompt, 8)
+    assert len(by_depth) == 9
+    assert_close(model(prompt), by_depth[3])
+    assert_close(model(prompt, loops=8), by_depth[-1])
+    assert_close(model(prompt, loops=1), by_depth[1])
+    assert_close(-model.streams(prompt, 8)[:, -1], by_depth)
 
 
 def test_layers_may_differ(getkey):
@@ -61,9 +63,11 @@ def test_layers_may_differ(getkey):
     A = 0.2 * jax.random.normal(getkey(), (3, D, D))
     u = jax.random.normal(getkey(), (3, D))
     model = UntiedTransformer(A, u)
+    streams = model.to_linear_transformer().streams_in_token_space(prompt)
+    assert_close(model.streams(prompt), streams, rtol=1e-12)
     assert_close(model(prompt), model.in_token_space(prompt), rtol=1e-12)
     shorter = UntiedTransformer(A[:2], u[:2])
-    assert_close(model.by_layer(prompt)[1], shorter(prompt))
+    assert_close(model.predictions_by_depth(prompt)[2], shorter(prompt))
 
 
 def test_loops_are_steps_of_gradient_descent(getkey):

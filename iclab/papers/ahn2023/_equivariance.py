@@ -89,7 +89,7 @@ class Labels:
         model = LinearTransformer.sparse(jnp.asarray(one.A), jnp.asarray(one.B))
         y = w @ X
         prompt = Prompt(X[:, :-1].T, y[:-1], X[:, -1], y[-1])
-        labels = np.asarray(model.query_labels(prompt) + y[-1])[1:]
+        labels = np.asarray(model.streams_in_token_space(prompt)[1:, -1] + y[-1])
         return rounded(labels, 100.0 * X.size, np.max(np.abs(np.asarray(y))))
 
 

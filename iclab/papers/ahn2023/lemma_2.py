@@ -79,7 +79,8 @@ def _summary(case: Case, labels: list[float], factor: float) -> np.ndarray:
 def _run(A, prompt):
     """Labels by the forward pass (4), and second derivatives of R as (10) has it."""
     X, y, query, _ = prompt
-    labels = LinearTransformer.sparse(A).query_labels(Prompt(X, y, query))
+    model = LinearTransformer.sparse(A)
+    labels = model.streams_in_token_space(Prompt(X, y, query))[:, -1]
     hessian = jax.hessian(lambda w: jnp.sum((X @ w - y) ** 2) / (2 * len(y)))
     return labels, hessian(jnp.ones(len(query)))
 

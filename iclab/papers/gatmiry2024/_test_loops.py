@@ -51,7 +51,8 @@ def by_prompts(case: Drawn, key: Array, draws: int) -> Measured:
     model = LoopedTransformer(case.step * jnp.eye(case.dimension))
     task = LinearRegression(jnp.eye(case.dimension))
     prompts = task.sample_batch(key, draws, case.samples)
-    by_loop = jax.jit(jax.vmap(lambda prompt: model.by_loop(prompt, case.most)))
-    errors = np.asarray(by_loop(prompts) - prompts.target[:, None]) ** 2
+    by_depth = jax.vmap(lambda prompt: model.predictions_by_depth(prompt, case.most))
+    predictions = jax.jit(by_depth)(prompts)[:, 1:]
+    errors = np.asarray(predictions - prompts.target[:, None]) ** 2
     mean, deviation = errors.mean(axis=0), errors.std(axis=0, ddof=1)
     return averaged(mean, deviation / np.sqrt(draws), draws, "prompts")

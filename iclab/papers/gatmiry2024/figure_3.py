@@ -205,10 +205,9 @@ def _errors(
     batch = task.sample_batch(key, prompts, n)
 
     def one(A, u):
-        by_loop = jax.vmap(
-            lambda prompt: LoopedTransformer(A, u).by_loop(prompt, loops)
-        )
-        return (by_loop(batch) - batch.target[:, None]) ** 2
+        model = LoopedTransformer(A, u, loops=loops)
+        predictions = jax.vmap(model.predictions_by_depth)(batch)[:, 1:]
+        return (predictions - batch.target[:, None]) ** 2
 
     return jax.vmap(one)(A, u)
 

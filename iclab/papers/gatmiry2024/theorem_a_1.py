@@ -85,7 +85,8 @@ def _product(factors: np.ndarray) -> np.ndarray:
 @jax.jit
 def _run(A, u, examples, labels, query):
     prompt = Prompt(examples, labels, query)
-    return UntiedTransformer(jnp.asarray(A), jnp.asarray(u)).by_layer(prompt)
+    model = UntiedTransformer(jnp.asarray(A), jnp.asarray(u))
+    return model.predictions_by_depth(prompt)[1:]
 
 
 CLAIM = Claim(
