@@ -12,6 +12,9 @@ from typing import Any
 
 __version__ = "0.1.0"
 
+# Gives names to what is in the folders: no part of the names of jobs.
+__computes__ = False
+
 if "jax" in sys.modules:
     sys.modules["jax"].config.update("jax_enable_x64", True)
 else:

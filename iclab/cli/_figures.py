@@ -156,7 +156,9 @@ def _job(fields: Mapping[str, Any]) -> Job:
 def _code(entry: Entry) -> str:
     """Hash of what plans, judges and draws a figure: code, and data shipped with it."""
     modules = (papers.finish_figure.__module__, papers.module_name(entry))
-    return _sha256(f"{code_digest(modules)} {_data(entry.paper)}".encode())
+    return _sha256(
+        f"{code_digest(modules, drawing=True)} {_data(entry.paper)}".encode()
+    )
 
 
 @functools.cache

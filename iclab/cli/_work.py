@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from iclab import papers
 from iclab.cli._mistake import UserMistake
 from iclab.evidence import Entry, Scale
-from iclab.runs import Job, Outcome, Store, provenance
+from iclab.runs import Job, Outcome, Store, provenance, reread_sources
 
 if TYPE_CHECKING:
     from iclab.cli._figures import Figures
@@ -29,6 +29,7 @@ class Work:
         store: Store | None,
         figures: "Figures | None" = None,
     ):
+        reread_sources()  # a process that lives long may see its rooms edited
         self._entries = {entry.id: entry for entry in entries}
         self._scale: Scale = scale
         self._seed = seed

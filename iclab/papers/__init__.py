@@ -24,3 +24,6 @@ from iclab.papers._jobs import (
     finish_figure as finish_figure,
 )
 from iclab.papers._recipes import RECIPES as RECIPES, recipe as recipe
+
+# Finds and plans what is computed elsewhere: no part of the names of jobs.
+__computes__ = False

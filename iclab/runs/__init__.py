@@ -2,6 +2,10 @@
 
 from iclab.runs._cache import Cache as Cache
 from iclab.runs._cluster import Cluster as Cluster
+from iclab.runs._code import (
+    code_digest as code_digest,
+    reread_sources as reread_sources,
+)
 from iclab.runs._engine import run_jobs as run_jobs
 from iclab.runs._events import (
     Engine as Engine,
@@ -10,7 +14,8 @@ from iclab.runs._events import (
     Outcome as Outcome,
     Started as Started,
 )
-from iclab.runs._job import Job as Job, Result as Result, code_digest as code_digest
+from iclab.runs._function_code import function_digest as function_digest
+from iclab.runs._job import Job as Job, Result as Result
 from iclab.runs._processes import Processes as Processes
 from iclab.runs._provenance import provenance as provenance
 from iclab.runs._store import Store as Store

@@ -1,17 +1,16 @@
 """A job: a pure function of its configuration and seed, and the hash that names it."""
 
-import ast
 import functools
 import hashlib
 import importlib
-import importlib.util
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+
+from iclab.runs._code import code_digest
 
 # What a job returns: arrays and plain JSON values, by name.
 Result = Mapping[str, Any]
@@ -22,8 +21,9 @@ class Job:
     """A unit of work that any process or machine can do.
 
     `function` is "package.module:name" of a function `(config, seed) -> Result`, and
-    `config` holds plain JSON values only. `code` names the modules, besides that of
-    `function`, whose source decides the result.
+    `config` holds plain JSON values only. `code` names modules that decide the result
+    and that `function` does not import by their names. The source of all that these
+    reach is part of the job's own name.
     """
 
     function: str
@@ -66,65 +66,3 @@ def plain_result(result: Result) -> dict[str, Any]:
                 f"job result `{name}` must hold numbers, got Python objects"
             )
     return found
-
-
-@functools.cache
-def code_digest(modules: tuple[str, ...]) -> str:
-    """Hash of the sources of `modules` and of all that they import from their package.
-
-    Imports are read, not run, so a change anywhere below a job's own module gives the
-    job a new name, and a change elsewhere does not.
-    """
-    seen: dict[str, bytes] = {}
-    pending = list(modules)
-    while pending:
-        name = pending.pop()
-        source = None if name in seen else _source(name)
-        if source is not None:
-            seen[name] = source.digest
-            pending += source.imports
-    digest = hashlib.sha256()
-    for name in sorted(seen):
-        digest.update(f"{name}\0".encode() + seen[name])
-    return digest.hexdigest()
-
-
-class _Source(NamedTuple):
-    digest: bytes
-    imports: tuple[str, ...]
-
-
-@functools.cache
-def _source(module: str) -> _Source | None:
-    """A module's file, found without importing it; None for any other name."""
-    path = _path(module)
-    if path is None:
-        return None
-    content = path.read_bytes()
-    imports = _imports(ast.parse(content), module.partition(".")[0])
-    return _Source(hashlib.sha256(content).digest(), imports)
-
-
-def _path(module: str) -> Path | None:
-    top, *rest = module.split(".")
-    spec = importlib.util.find_spec(top)
-    if spec is None or spec.origin is None:
-        return None
-    path = Path(spec.origin).parent.joinpath(*rest)
-    for candidate in (path.with_name(f"{path.name}.py"), path / "__init__.py"):
-        if candidate.is_file():
-            return candidate
-    return None
-
-
-def _imports(tree: ast.AST, package: str) -> tuple[str, ...]:
-    """Names of the same top-level package that a file imports, modules or not."""
-    found: list[str] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            # `from a.b import c`: c is a name in a.b or a module of its own.
-            found.append(node.module)
-            found += [f"{node.module}.{alias.name}" for alias in node.names]
-    return tuple(name for name in found if name.partition(".")[0] == package)

@@ -126,7 +126,7 @@ def test_retraining_changes_only_what_comes_trained(tmp_path, loaded):
 
 def test_other_code_or_data_is_noticed(tmp_path, loaded, monkeypatch):
     _finish(tmp_path)
-    monkeypatch.setattr(_figures, "code_digest", lambda modules: "other")
+    monkeypatch.setattr(_figures, "code_digest", lambda modules, **_: "other")
     _finish(tmp_path)
     assert len(loaded) == 4
     monkeypatch.setattr(_figures, "_data", lambda paper: "other")

@@ -6,16 +6,14 @@ import pytest
 
 from iclab import papers
 from iclab.evidence import SCALES, Scale
-from iclab.runs import Job, code_digest
-from iclab.runs._job import _source
+from iclab.runs import Job, reread_sources
 
 FIGURE, CLAIM = "yang2024/figure-2b", "zhang2023/theorem-4.1"
 
 
 def _digests():
     """Names of the jobs of a claim and a figure, as a new process finds them."""
-    code_digest.cache_clear()
-    _source.cache_clear()
+    reread_sources()
     claim, figure = papers.select([CLAIM, FIGURE])
     jobs = [papers.claim_job(claim, "smoke", 0)]
     return [job.digest for job in [*jobs, *_figure_jobs(figure.id).values()]]
@@ -46,8 +44,7 @@ def edit(monkeypatch):
 
     yield use
     monkeypatch.undo()
-    code_digest.cache_clear()
-    _source.cache_clear()
+    reread_sources()
 
 
 def test_editing_a_statement_or_the_engine_renames_no_job(before, edit):
@@ -56,6 +53,7 @@ def test_editing_a_statement_or_the_engine_renames_no_job(before, edit):
         "papers/zhang2023/contents.py",
         "papers/_catalog.py",
         "papers/_jobs.py",
+        "papers/_drawing.py",
         "runs/_store.py",
         "cli/_commands.py",
     )

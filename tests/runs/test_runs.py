@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 
-from iclab.runs import Job, Outcome, Started, Store, code_digest, provenance, run_jobs
-from iclab.runs._job import _source, plain_result
+from iclab.runs import (
+    Job,
+    Outcome,
+    Started,
+    Store,
+    code_digest,
+    provenance,
+    reread_sources,
+    run_jobs,
+)
+from iclab.runs._job import plain_result
 
 
 def _job(name="square", seed=0, **config):
@@ -37,8 +46,7 @@ def test_code_digest_follows_imports_and_nothing_else(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
 
     def digest():
-        code_digest.cache_clear()
-        _source.cache_clear()
+        reread_sources()
         return code_digest(("sample_package.top",))
 
     before = digest()
