@@ -10,27 +10,43 @@ from pathlib import Path
 from typing import Any
 
 from iclab import papers
-from iclab.cli._lines import case_line, duration, evidence_line, last_line
+from iclab.cli._lines import (
+    case_line,
+    duration,
+    evidence_line,
+    last_line,
+    sentence_line,
+)
 from iclab.cli._mistake import UserMistake as UserMistake, writing
-from iclab.evidence import Entry
+from iclab.evidence import ERRATUM_CLASSES, Entry
 
 DEFAULT_FOLDER = "iclab-results"
+# Width of the classes of errata.
+_CLASS = max(map(len, ERRATUM_CLASSES))
 
 
 def list_entries(options: argparse.Namespace) -> int:
     """Name every claim and figure."""
-    entries = papers.select(options.ids)
+    entries = [entry.filled({}) for entry in papers.select(options.ids)]
     if options.json:
         print_json([_entry_json(entry) for entry in entries])
         return 0
     width = max(len(entry.id) for entry in entries)
-    room = max(_columns() - width - 4, 20)
+    room = max(_columns() - width - _CLASS - 5, 20)
     for entry in entries:
-        mark = "!" if entry.erratum else " "
+        mark = "!" if entry.erratum else "*" if entry.remark else " "
+        class_ = entry.erratum_class or ""
         text = textwrap.shorten(entry.statement, room, placeholder=" …")
-        print(f"{entry.id:<{width}} {mark} {text}")
-    if any(entry.erratum for entry in entries):
-        print("\n! fails as printed: `iclab show ID` says why and what holds instead")
+        print(f"{entry.id:<{width}} {mark} {class_:<{_CLASS}} {text}")
+    marks = {"!": "fails as printed", "*": "holds, beside a slip"}
+    used = [any(entry.erratum for entry in entries), any(e.remark for e in entries)]
+    legend = [
+        f"{mark} {words}"
+        for (mark, words), there in zip(marks.items(), used, strict=True)
+        if there
+    ]
+    if legend:
+        print(f"\n{'; '.join(legend)}: `iclab show ID` says what and why")
     return 0
 
 
@@ -38,6 +54,9 @@ def show(options: argparse.Namespace) -> int:
     """Say what a result states, how it is checked, and what the last run found."""
     entries = papers.select(options.ids)
     last = _last_results(Path(options.out))
+    entries = [
+        entry.filled(last.get(entry.id, {}).get("numbers", {})) for entry in entries
+    ]
     if options.json:
         print_json(
             [
@@ -53,7 +72,9 @@ def show(options: argparse.Namespace) -> int:
         print(f"{entry.id}: {papers.paper(entry.id).title}, {entry.locator}")
         _field("statement", entry.statement)
         _field("hypotheses", entry.hypotheses)
-        _field("erratum", entry.erratum)
+        _field("erratum", _classed(entry, entry.erratum))
+        _field("remark", _classed(entry, entry.remark))
+        _field("credit", entry.credit)
         _field("correction", entry.correction)
         how = papers.method(entry)
         _field("check", how.summary)
@@ -113,6 +134,8 @@ def _show_last(record: Mapping[str, Any]) -> None:
         _field("", last_line(record["error"]))
     for case in record.get("cases", ()):
         _field("", f"{case['verdict']}: {case_line(case)}")
+    for one in record.get("said", ()):
+        _field("", sentence_line(one))
     for one in record.get("evidence", ()):
         _field("", f"{'holds' if one['holds'] else 'fails'}: {evidence_line(one)}")
 
@@ -139,7 +162,14 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
         "erratum": entry.erratum,
         "correction": entry.correction,
         "formula": entry.formula,
+        "erratum_class": entry.erratum_class,
+        "remark": entry.remark,
+        "credit": entry.credit,
     }
+
+
+def _classed(entry: Entry, text: str | None) -> str | None:
+    return text and f"({entry.erratum_class}) {text}"
 
 
 def _method_json(entry: Entry) -> dict[str, str]:

@@ -20,11 +20,11 @@ import numpy as np
 
 from iclab import papers
 from iclab.cli._mistake import UserMistake
-from iclab.evidence import Entry, Evidence, FigureResult, Scale
+from iclab.evidence import Entry, Evidence, FigureResult, Scale, Sentence
 from iclab.report import write_whole
 from iclab.runs import Cache, Job, code_digest
 
-_FORMAT = 2
+_FORMAT = 3
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 Tables = Mapping[str, Mapping[str, Any]]
@@ -103,6 +103,7 @@ class Figures:
             "files": {name: _sha256(data) for name, data in files.items()},
             "verdict": result.verdict,
             "evidence": [dataclasses.asdict(one) for one in result.evidence],
+            "said": [dataclasses.asdict(one) for one in result.said],
         }
         self._write(entry, manifest)
         return True
@@ -145,7 +146,11 @@ class Figures:
 
 def _found(entry: Entry, manifest: Mapping[str, Any]) -> tuple[FigureResult, list[str]]:
     evidence = tuple(Evidence(**one) for one in manifest["evidence"])
-    result = FigureResult(entry.id, manifest["verdict"], evidence)
+    said = tuple(
+        Sentence(**{**one, "tests": tuple(Evidence(**test) for test in one["tests"])})
+        for one in manifest["said"]
+    )
+    result = FigureResult(entry.id, manifest["verdict"], evidence, said)
     return result, list(manifest["files"])
 
 

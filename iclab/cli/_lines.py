@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 _VERDICTS = ("holds", "corrected", "fails", "undecided")
+# Named in a summary only where there are some.
+_RARE = ("exploratory",)
 _INDENT = " " * 11
 
 
@@ -22,7 +24,12 @@ def result_lines(record: Mapping[str, Any], note: str = "") -> list[str]:
     evidence = [
         evidence_line(one) for one in record.get("evidence", ()) if not one["holds"]
     ]
-    return [head, *(_INDENT + line for line in [*cases, *evidence])]
+    said = [
+        sentence_line(one)
+        for one in record.get("said", ())
+        if one["state"] == "not seen" or (one["main"] and one["state"] != "seen")
+    ]
+    return [head, *(_INDENT + line for line in [*cases, *evidence, *said])]
 
 
 def last_line(error: str) -> str:
@@ -48,17 +55,28 @@ def evidence_line(one: Mapping[str, Any]) -> str:
     return f"{one['statement']}: {one['value']:.6g}, expected {wanted}"
 
 
+def sentence_line(one: Mapping[str, Any]) -> str:
+    """What a paper says of its figure, whether it is seen, and why perhaps not."""
+    text = f"{one['state']}: {one['statement']} ({one['place']})"
+    numbers = [f"{test['value']:.4g}" for test in one["tests"] if not test["holds"]]
+    text += f": {', '.join(numbers)}" if numbers else ""
+    reasons = [] if one["state"] == "seen" else [one["blame"], one["note"]]
+    return "; ".join([text, *(reason for reason in reasons if reason)])
+
+
 def summary(records: Sequence[Mapping[str, Any]]) -> str:
     """How many items there are, and how many have each verdict."""
     counts = Counter(record["verdict"] for record in records)
-    verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _VERDICTS)
+    named = [*_VERDICTS, *(verdict for verdict in _RARE if counts[verdict])]
+    verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in named)
     return f"{len(records)} item{'' if len(records) == 1 else 's'}: {verdicts}"
 
 
 def tally(verdicts: Iterable[str]) -> str:
     """The verdicts that there are, with their numbers."""
     counts = Counter(verdicts)
-    return ", ".join(f"{counts[name]} {name}" for name in _VERDICTS if counts[name])
+    every = (*_VERDICTS, *_RARE)
+    return ", ".join(f"{counts[name]} {name}" for name in every if counts[name])
 
 
 def duration(seconds: float) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
 from iclab.cli._lines import duration, result_lines, tally
+from iclab.evidence import GOOD_VERDICTS
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -17,8 +18,8 @@ _STYLES = {
     "corrected": "cyan",
     "fails": "bold red",
     "undecided": "yellow",
+    "exploratory": "cyan",
 }
-_GOOD = ("holds", "corrected")
 _REST = 10 + 5 + 10 + 7 + 4 * 2  # columns beside the item, and the gaps
 # Jobs that must have ended before the time that is left can be guessed.
 _ENOUGH = 3
@@ -119,7 +120,7 @@ class LiveTable(Silent):
         row.state = "from store" if from_store else "done"
         row.verdict, row.seconds = record["verdict"], record["seconds"]
         self._over.append(row)
-        if row.verdict not in _GOOD:
+        if row.verdict not in GOOD_VERDICTS:
             for line in result_lines(record):
                 self._console.print(line, markup=False, style=_STYLES[row.verdict])
 

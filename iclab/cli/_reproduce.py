@@ -14,7 +14,7 @@ from iclab.cli._mistake import UserMistake
 from iclab.cli._run import Run, open_cache, run_items, usable_cores
 from iclab.cli._signals import Stopped
 from iclab.cli._work import Record, Work, now
-from iclab.evidence import Entry
+from iclab.evidence import GOOD_VERDICTS, Entry
 from iclab.runs import EngineProblem, Store, provenance
 
 _SLOWEST = 5
@@ -128,5 +128,5 @@ def _store(folder: Path) -> Store:
 
 
 def _exit_code(records: Sequence[Mapping[str, Any]]) -> int:
-    good = all(record["verdict"] in ("holds", "corrected") for record in records)
+    good = all(record["verdict"] in GOOD_VERDICTS for record in records)
     return 0 if good else 1

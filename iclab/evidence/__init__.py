@@ -7,14 +7,26 @@ from iclab.evidence._claim import (
     Printed as Printed,
     Scale as Scale,
 )
-from iclab.evidence._entry import Entry as Entry
+from iclab.evidence._entry import (
+    ERRATUM_CLASSES as ERRATUM_CLASSES,
+    TEXTS as TEXTS,
+    Entry as Entry,
+    ErratumClass as ErratumClass,
+)
 from iclab.evidence._figure import (
     Evidence as Evidence,
     Figure as Figure,
+    Sentence as Sentence,
     Tables as Tables,
+)
+from iclab.evidence._numbers import (
+    filled as filled,
+    names as names,
+    number as number,
 )
 from iclab.evidence._runner import (
     AS_PRINTED as AS_PRINTED,
+    GOOD_VERDICTS as GOOD_VERDICTS,
     CaseResult as CaseResult,
     ClaimResult as ClaimResult,
     FigureResult as FigureResult,
@@ -22,6 +34,7 @@ from iclab.evidence._runner import (
     case_key as case_key,
     case_verdict as case_verdict,
     claim_verdict as claim_verdict,
+    figure_verdict as figure_verdict,
     judge_figure as judge_figure,
     run_claim as run_claim,
 )

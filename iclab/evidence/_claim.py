@@ -48,6 +48,8 @@ class Claim(Generic[CaseT]):
     `predict(case)`. `relation` says how the measured value stands to the prediction.
     `decoy(case)` is plausible but wrong, and a measurement that cannot reject it is no
     evidence; a single case may have no decoy of its own (None), a claim may not.
+    `numbers(cases)` gives, from the results of the cases by name, the numbers that the
+    claim's texts quote.
     """
 
     id: str
@@ -57,3 +59,4 @@ class Claim(Generic[CaseT]):
     decoy: Callable[[CaseT], Value | None]
     relation: Relation = "="
     printed: Printed[CaseT] | None = None
+    numbers: Callable[[Mapping[str, Any]], Mapping[str, Value]] | None = None

@@ -1,9 +1,26 @@
 """One line of a paper's table of contents."""
 
+import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from iclab.evidence._numbers import filled
+
 Kind = Literal["claim", "figure"]
+ErratumClass = Literal["false", "hypothesis", "misprint", "constant", "wording"]
+
+# What each class of errata means, the heaviest first.
+ERRATUM_CLASSES: Mapping[ErratumClass, str] = {
+    "false": "A counterexample lies inside the printed hypotheses.",
+    "hypothesis": "True with a hypothesis that the paper uses elsewhere or leaves out.",
+    "constant": "Right up to a factor.",
+    "misprint": "A slip: another line of the paper, or its proof, has it right.",
+    "wording": "Loosely said; what is meant holds, or holds of something else.",
+}
+
+# Fields of an entry that may name numbers of a run.
+TEXTS = ("statement", "hypotheses", "erratum", "correction", "remark", "credit")
 
 
 @dataclass(frozen=True)
@@ -11,8 +28,12 @@ class Entry:
     """A result of a paper, said in our words; reading it runs nothing.
 
     `erratum` says what is wrong with the statement as printed and `correction` what
-    holds instead; a claim has both or neither. `formula` is what holds as a display in
-    LaTeX: the heart of the statement, or of its correction where there is one.
+    holds instead: both go together, and both are run. A `remark` is about a slip beside
+    a statement that holds as it stands. Either has its class, and `credit` says where
+    the paper itself has it right. `formula` is what holds as a display in LaTeX: the
+    heart of the statement, or of its correction where there is one.
+
+    Texts may name numbers that a run fills in: see `filled`.
     """
 
     id: str
@@ -23,12 +44,36 @@ class Entry:
     erratum: str | None = None
     correction: str | None = None
     formula: str | None = None
+    remark: str | None = None
+    erratum_class: ErratumClass | None = None
+    credit: str | None = None
 
     def __post_init__(self):
         if (self.erratum is None) != (self.correction is None):
             raise ValueError(f"{self.id}: an erratum and its correction go together")
+        if self.erratum is not None and self.remark is not None:
+            raise ValueError(f"{self.id}: an erratum or a remark, not both")
+        slip = self.erratum is not None or self.remark is not None
+        if slip != (self.erratum_class is not None):
+            raise ValueError(f"{self.id}: an erratum or a remark goes with its class")
+        if self.credit is not None and not slip:
+            raise ValueError(f"{self.id}: credit goes with an erratum or a remark")
+        if slip and self.erratum_class not in ERRATUM_CLASSES:
+            classes = ", ".join(ERRATUM_CLASSES)
+            raise ValueError(
+                f"{self.id}: `erratum_class` must be one of {classes},"
+                f" got {self.erratum_class!r}"
+            )
 
     @property
     def paper(self) -> str:
         """Key of the paper: the part of the id before the slash."""
         return self.id.partition("/")[0]
+
+    def filled(self, numbers: Mapping[str, object]) -> "Entry":
+        """The entry with the numbers of a run in its texts, or without them."""
+        texts = {name: getattr(self, name) for name in TEXTS}
+        return dataclasses.replace(
+            self,
+            **{name: filled(text, numbers) for name, text in texts.items() if text},
+        )

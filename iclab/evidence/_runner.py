@@ -3,16 +3,19 @@
 import dataclasses
 import time
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 from iclab.evidence._claim import Claim, Measured, Relation, Scale, Value
-from iclab.evidence._figure import Evidence, Figure, Tables
+from iclab.evidence._figure import Evidence, Figure, Sentence, Tables
 
-Verdict = Literal["holds", "corrected", "fails", "undecided"]
+Verdict = Literal["holds", "corrected", "fails", "undecided", "exploratory"]
+
+# Verdicts with which a command ends well.
+GOOD_VERDICTS: tuple[Verdict, ...] = ("holds", "corrected", "exploratory")
 
 # Marks the cases that run a statement as printed, beside those of its correction.
 AS_PRINTED = "as printed: "
@@ -55,15 +58,23 @@ class ClaimResult:
     cases: tuple[CaseResult, ...]
     seconds: float
     seed: int
+    numbers: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class FigureResult:
-    """The evidence that a figure's tables give for what its text says."""
+    """What a figure's tables show of what its paper says, and of what we find."""
 
     id: str
     verdict: Verdict
     evidence: tuple[Evidence, ...]
+    said: tuple[Sentence, ...] = ()
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The numbers that have a name, for the texts that quote them."""
+        tests = [*self.evidence, *(test for one in self.said for test in one.tests)]
+        return {test.name: _plain(test.value) for test in tests if test.name}
 
 
 def run_claim(claim: Claim, scale: Scale, seed: int) -> ClaimResult:
@@ -75,17 +86,40 @@ def run_claim(claim: Claim, scale: Scale, seed: int) -> ClaimResult:
     ]
     if claim.printed is not None:
         cases += _run_printed(claim, scale, seed)
+    numbers = {}
+    if claim.numbers is not None:
+        numbers = claim.numbers({case.case: case for case in cases})
     seconds = time.perf_counter() - start
-    return ClaimResult(claim.id, claim_verdict(cases), tuple(cases), seconds, seed)
+    verdict = claim_verdict(cases)
+    return ClaimResult(
+        claim.id, verdict, tuple(cases), seconds, seed, _plain(dict(numbers))
+    )
 
 
 def judge_figure(figure: Figure, tables: Tables) -> FigureResult:
-    """Hold a figure's tables against what its text says a reader sees."""
+    """Hold a figure's tables against what its paper says, and what we find."""
     evidence = tuple(figure.expect(tables))
-    if not evidence:
-        return FigureResult(figure.id, "undecided", evidence)
-    verdict = "holds" if all(one.holds for one in evidence) else "fails"
-    return FigureResult(figure.id, verdict, evidence)
+    said = () if figure.said is None else tuple(figure.said(tables))
+    verdict = figure_verdict(evidence, said)
+    return FigureResult(figure.id, verdict, evidence, said)
+
+
+def figure_verdict(evidence: Sequence[Evidence], said: Sequence[Sentence]) -> Verdict:
+    """Verdict of a figure from what we find in it and what its paper says of it.
+
+    `fails`: what we find is not there. `corrected`: a sentence of the paper is not
+    seen, and no difference of size or setting is to blame. `holds`: every main sentence
+    is seen. `exploratory`: neither, so that these sizes decide nothing.
+    """
+    if not evidence and not said:
+        return "undecided"
+    if not all(one.holds for one in evidence):
+        return "fails"
+    if any(one.state == "not seen" and not one.blame for one in said):
+        return "corrected"
+    if any(one.main and one.state != "seen" for one in said):
+        return "exploratory"
+    return "holds"
 
 
 def case_verdict(

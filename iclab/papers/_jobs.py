@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from iclab.evidence import Entry, Evidence, FigureResult, Scale, judge_figure
+from iclab.evidence import (
+    Entry,
+    Evidence,
+    FigureResult,
+    Scale,
+    Sentence,
+    judge_figure,
+)
 from iclab.papers._catalog import load_figure, module_name
 from iclab.runs import Job, Result
 
@@ -29,15 +36,18 @@ def claim_job(entry: Entry, scale: Scale, seed: int) -> Job:
 
 def claim_record(entry: Entry, result: Result, seed: int) -> dict[str, Any]:
     """A checked claim as the JSON object that the command line prints."""
+    numbers = result.get("numbers", {})
     return {
         "id": entry.id,
         "kind": "claim",
         "verdict": result["verdict"],
-        "statement": entry.statement,
-        "correction": entry.correction,
+        "statement": entry.filled(numbers).statement,
+        "correction": entry.filled(numbers).correction,
         "cases": result["cases"],
         "seconds": result["seconds"],
         "seed": seed,
+        "numbers": numbers,
+        **_slip(entry, numbers),
     }
 
 
@@ -50,8 +60,8 @@ def failed_record(
         "id": entry.id,
         "kind": entry.kind,
         "verdict": "undecided",
-        "statement": entry.statement,
-        "correction": entry.correction,
+        "statement": entry.filled({}).statement,
+        "correction": entry.filled({}).correction,
         **body,
         "seconds": seconds,
         "seed": seed,
@@ -122,16 +132,41 @@ def figure_record(
         "id": entry.id,
         "kind": "figure",
         "verdict": result.verdict,
-        "statement": entry.statement,
+        "statement": entry.filled(result.numbers).statement,
         "evidence": [_evidence(one) for one in result.evidence],
         "files": files,
         "seconds": seconds,
         "seed": seed,
+        "said": [_sentence(one) for one in result.said],
+        "numbers": result.numbers,
+    }
+
+
+def _slip(entry: Entry, numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """What is wrong with a statement, or beside it, with the numbers of a run."""
+    entry = entry.filled(numbers)
+    return {
+        "erratum": entry.erratum,
+        "erratum_class": entry.erratum_class,
+        "remark": entry.remark,
+        "credit": entry.credit,
     }
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
     return dataclasses.asdict(evidence) | {"holds": evidence.holds}
+
+
+def _sentence(sentence: Sentence) -> dict[str, Any]:
+    return {
+        "statement": sentence.statement,
+        "place": sentence.place,
+        "state": sentence.state,
+        "main": sentence.main,
+        "blame": sentence.blame,
+        "note": sentence.note,
+        "tests": [_evidence(test) for test in sentence.tests],
+    }
 
 
 def _write_csv(path: Path, tables: Mapping[str, Mapping[str, Any]]) -> None:

@@ -18,7 +18,12 @@ def check_claim(config: Mapping[str, Any], seed: int) -> dict[str, Any]:
     claim = importlib.import_module(config["claim"]).CLAIM
     result = run_claim(claim, config["scale"], seed)
     cases = [case.json() for case in result.cases]
-    return {"verdict": result.verdict, "cases": cases, "seconds": result.seconds}
+    return {
+        "verdict": result.verdict,
+        "cases": cases,
+        "numbers": result.numbers,
+        "seconds": result.seconds,
+    }
 
 
 def compute_table(config: Mapping[str, Any], seed: int) -> dict[str, Any]:

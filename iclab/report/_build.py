@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jinja2
 
+from iclab.evidence import ERRATUM_CLASSES
 from iclab.papers import PAPERS
 from iclab.report import _pictures, _text
 from iclab.report._files import locked, write_whole
@@ -59,7 +60,9 @@ def _pages(run: Run, every: Sequence[Item]) -> Iterable[tuple[str, str]]:
         "run": run,
         "facts": facts(run),
         "opening": opening(run),
-        "errata": [item for item in every if item.entry.erratum],
+        "classes": ERRATUM_CLASSES,
+        "errata": _by_weight(item for item in every if item.entry.erratum),
+        "remarks": _by_weight(item for item in every if item.entry.remark),
     }
     for paper in PAPERS:
         here = by_paper[paper.key]
@@ -96,6 +99,12 @@ def _counts(every: Iterable[Item]) -> Mapping[str, int]:
     """How many items have each verdict, the verdicts in the report's order."""
     found = Counter(item.verdict for item in every)
     return {name: found[name] for name in VERDICTS}
+
+
+def _by_weight(some: Iterable[Item]) -> list[Item]:
+    """Errata or remarks, the heaviest class first, each in the papers' order."""
+    weights = {name: weight for weight, name in enumerate(ERRATUM_CLASSES)}
+    return sorted(some, key=lambda item: weights[item.entry.erratum_class or "false"])
 
 
 def _asset(name: str) -> str:

@@ -17,19 +17,26 @@ from iclab.report._text import duration
 VERDICTS: Mapping[str, str] = {
     "holds": (
         "The prediction lies inside the error bar of the measurement, and a decoy, a"
-        " plausible but wrong statement, lies outside. Of a figure: every number that"
-        " its text speaks of keeps its bound."
+        " plausible but wrong statement, lies outside. Of a figure: the main sentences"
+        " that its paper says of it are seen."
     ),
     "corrected": (
-        "The statement fails as printed and holds as corrected; both were run."
+        "The statement fails as printed and holds as corrected; both were run. Of a"
+        " figure: a sentence of its paper is not seen, sizes and settings are not to"
+        " blame, and what we find is there."
     ),
     "fails": (
-        "The prediction lies outside the error bar, or a figure's number outside its"
-        " bound."
+        "The prediction lies outside the error bar, or what we find in a figure is not"
+        " there."
     ),
     "undecided": (
         "The error bar is too wide to tell the statement from its decoy, or the"
         " program stopped with an error."
+    ),
+    "exploratory": (
+        "Of a figure: what we find is there, but a main sentence of its paper is not"
+        " seen or not tested at these sizes and settings, which are not the paper's:"
+        " they decide nothing."
     ),
     "missing": "Not run in this folder yet.",
 }
@@ -121,12 +128,17 @@ class Item:
         return [case for case in self.printed if case["verdict"] == "fails"]
 
     @property
+    def said(self) -> Sequence[Mapping[str, Any]]:
+        """What the paper says that a reader sees in a figure."""
+        return [] if self.record is None else self.record.get("said", [])
+
+    @property
     def _cases(self) -> Sequence[Mapping[str, Any]]:
         return [] if self.record is None else self.record.get("cases", [])
 
     @property
     def evidence(self) -> Sequence[Mapping[str, Any]]:
-        """What a reader should see in a figure, as numbers."""
+        """What we find in a figure, as numbers."""
         return [] if self.record is None else self.record.get("evidence", [])
 
     @functools.cached_property
@@ -152,8 +164,12 @@ def _telling(case: Mapping[str, Any]) -> tuple[bool, bool]:
 
 
 def items(run: Run) -> list[Item]:
-    """Every entry of the catalogue, in the papers' order."""
-    return [Item(entry, run.records.get(entry.id), run) for entry in ENTRIES]
+    """Every entry of the catalogue, in the papers' order, with its run's numbers."""
+    records = [run.records.get(entry.id) for entry in ENTRIES]
+    return [
+        Item(entry.filled((record or {}).get("numbers", {})), record, run)
+        for entry, record in zip(ENTRIES, records, strict=True)
+    ]
 
 
 def opening(run: Run) -> str:

@@ -1,11 +1,11 @@
 """Plain text and numbers of the catalogue and the results, as HTML."""
 
 import functools
-import math
 import re
-from typing import Any
 
 from markupsafe import Markup, escape
+
+from iclab.evidence import number as number
 
 # `_{…}`, `^{…}` and `^(…)`, or a mark with a single sign, a number or a word of two or
 # more letters of one case that ends there: W_PV, ℓ_rdm, x_q, but the j alone in R_jU.
@@ -18,7 +18,6 @@ _TAGS = {"_": "sub", "^": "sup"}
 _CAPITAL_GREEK = re.compile(r"<mi>(?=&#x0*(?:39[1-9A-F]|3A[0-9]);)")
 # Names of functions have a thin space around them, but none before a bracket.
 _FUNCTION = re.compile(r"<mo>([A-Za-z]{2,})</mo>(<mo[^>]*>(?:&#x0*28;|\(|\[))?")
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def rich(text: str) -> Markup:
@@ -62,23 +61,6 @@ def _spaced(function: re.Match[str]) -> str:
     name, bracket = function[1], function[2] or ""
     after = "0" if bracket else "0.167em"
     return f'<mo lspace="0.167em" rspace="{after}">{name}</mo>{bracket}'
-
-
-def number(value: Any, digits: int = 6) -> str:
-    """A number for people: `0.133608`, `1.9×10⁻¹¹`; words stay words."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return {"nan": "NaN", "inf": "∞", "-inf": "−∞"}.get(str(value), str(value))
-    if not math.isfinite(value):
-        return number(str(float(value)))
-    text = f"{value:.{digits}g}"
-    if isinstance(value, int) and abs(value) < 10**9:
-        text = str(value)
-    mantissa, _, exponent = text.partition("e")
-    mantissa = mantissa.replace("-", "−")
-    if not exponent:
-        return mantissa
-    power = "10" + str(int(exponent)).translate(_SUPERSCRIPTS)
-    return power if mantissa == "1" else f"{mantissa}×{power}"
 
 
 def duration(seconds: float) -> str:

@@ -79,6 +79,9 @@ def test_list_names_every_claim(capsys):
         "erratum",
         "correction",
         "formula",
+        "erratum_class",
+        "remark",
+        "credit",
     }
 
 
@@ -90,6 +93,7 @@ def test_list_as_text_has_a_line_each(capsys):
     assert re.search(r"^zhang2023/corollary-4.3 +! ", lines, re.MULTILINE)
     assert re.search(r"^zhang2023/lemma-a.3 +u₋₁", lines, re.MULTILINE)
     assert legend.startswith("! fails as printed")
+    assert re.search(r"^zhang2023/corollary-4.3 +! misprint ", lines, re.MULTILINE)
 
 
 @pytest.mark.parametrize("words", [["--help"], ["list"], ["show", QUICK]])
@@ -131,7 +135,8 @@ def test_check_as_json_is_one_array_with_the_fixed_keys(capsys):
     (record,) = json.loads(capsys.readouterr().out)
     keys = ["id", "kind", "verdict", "statement", "correction", "cases"]
     made = ["scale", "finished", "iclab", "commit"]
-    assert list(record) == [*keys, "seconds", "seed", *made]
+    new = ["numbers", "erratum", "erratum_class", "remark", "credit"]
+    assert list(record) == [*keys, "seconds", "seed", *new, *made]
     assert record["scale"] == "smoke"
     assert {"case", "predicted", "measured", "error", "decoy"} <= set(
         record["cases"][0]

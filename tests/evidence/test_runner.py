@@ -1,6 +1,8 @@
 """The runner says `fails` and `undecided` when it should, and nothing better."""
 
 import math
+import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from iclab.evidence import (
     Figure,
     Measured,
     Printed,
+    Sentence,
     averaged,
     case_key,
     case_verdict,
@@ -180,6 +183,45 @@ def test_figure_verdicts():
     assert judge_figure(_figure(), {}).verdict == "undecided"
 
 
+GOOD = Evidence("small", 1.0, "<=", 2.0, name="small")
+BAD = Evidence("large", 1.0, ">=", 2.0)
+SEEN = Sentence("It is small.", "caption", (GOOD,))
+MISSED = Sentence("It is large.", "caption", (GOOD, BAD))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "said", "verdict"),
+    [
+        ([GOOD], [SEEN], "holds"),
+        ([], [SEEN], "holds"),
+        ([GOOD], [SEEN, MISSED], "corrected"),
+        ([GOOD], [SEEN, replace(MISSED, main=False)], "corrected"),
+        ([GOOD], [SEEN, replace(MISSED, blame="d = 5 for 20")], "exploratory"),
+        ([GOOD], [SEEN, replace(MISSED, blame="d = 5", main=False)], "holds"),
+        ([GOOD], [SEEN, replace(SEEN, tests=())], "exploratory"),
+        ([GOOD], [SEEN, replace(SEEN, tests=(), main=False)], "holds"),
+        ([BAD], [SEEN, MISSED], "fails"),
+    ],
+)
+def test_a_figure_is_judged_by_what_its_paper_says(evidence, said, verdict):
+    figure = replace(_figure(*evidence), said=lambda tables: said)
+    result = judge_figure(figure, {})
+    assert result.verdict == verdict
+    assert result.said == tuple(said)
+    assert result.numbers == {"small": 1.0}
+
+
+def test_states_of_a_sentence():
+    states = [one.state for one in (SEEN, MISSED, replace(SEEN, tests=()))]
+    assert states == ["seen", "not seen", "not tested"]
+
+
+def test_numbers_of_a_claim_come_from_its_cases():
+    numbers = lambda cases: {"found": cases["only"].measured, "all": len(cases)}  # noqa: E731
+    claim = replace(_claim(value=math.inf), numbers=numbers)
+    assert run_claim(claim, "smoke", 0).numbers == {"found": "inf", "all": 1}
+
+
 def test_evidence_that_is_not_a_number_never_holds():
     for relation in ("=", "<=", ">="):
         assert not Evidence("", math.nan, relation, 1.0).holds
@@ -206,3 +248,48 @@ def test_slope_of_a_line_and_its_error():
 def test_erratum_and_correction_go_together():
     with pytest.raises(ValueError, match="an erratum and its correction go together"):
         Entry("paper/claim", "claim", "Theorem 1", "True.", erratum="Not quite.")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"remark": "A slip."}, "an erratum or a remark goes with its class"),
+        ({"erratum_class": "false"}, "an erratum or a remark goes with its class"),
+        (
+            {
+                "erratum": "",
+                "correction": "",
+                "remark": "A slip.",
+                "erratum_class": "false",
+            },
+            "an erratum or a remark, not both",
+        ),
+        ({"credit": "(5) has it."}, "credit goes with an erratum or a remark"),
+    ],
+)
+def test_errata_and_remarks_have_a_class(fields, message):
+    with pytest.raises(ValueError, match=re.escape(f"paper/claim: {message}")):
+        Entry("paper/claim", "claim", "Theorem 1", "True.", **fields)
+
+
+def test_classes_are_five():
+    # Types are checked in this suite: they may object before the entry does.
+    fields: dict[str, Any] = {"remark": "A slip.", "erratum_class": "typo"}
+    with pytest.raises(Exception, match="typo"):
+        Entry("paper/claim", "claim", "Theorem 1", "True.", **fields)
+
+
+def test_an_entry_takes_the_numbers_of_a_run():
+    entry = Entry(
+        "paper/claim",
+        "claim",
+        "Theorem 1",
+        "The loss is small«: {loss:.2f}».",
+        remark="Not 0«, {loss:.1%} of 1¦».",
+        erratum_class="wording",
+    )
+    filled = entry.filled({"loss": 0.125})
+    assert filled.statement == "The loss is small: 0.12."
+    assert filled.remark == "Not 0, 12.5 % of 1."
+    assert entry.filled({}).statement == "The loss is small."
+    assert entry.filled({}).remark == "Not 0."

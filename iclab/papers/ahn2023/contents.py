@@ -12,6 +12,7 @@ ENTRIES: tuple[Entry, ...] = (
             " (1/n)Attn(Z₀)]_{d+1,n+1} + w⋆ᵀx⁽ⁿ⁺¹⁾]."
         ),
         hypotheses="x ~ N(0, Σ), w⋆ ~ N(0, I), no noise",
+        erratum_class="misprint",
         erratum=(
             "The square is missing. The error is linear in the query, whose mean is"
             " 0, so the printed expectation is 0 for every P and Q, while the loss"
@@ -33,6 +34,7 @@ ENTRIES: tuple[Entry, ...] = (
             " effect."
         ),
         hypotheses="one layer with the mask M; the query's label entry is 0",
+        erratum_class="misprint",
         erratum=(
             "n is the number of examples, but P and Q are (d+1)×(d+1). With two"
             " inputs and one example both columns of Q that meet the query have an"
@@ -54,6 +56,7 @@ ENTRIES: tuple[Entry, ...] = (
             " tr(Σ²Γ⁻¹)."
         ),
         hypotheses="x ~ N(0, Σ), w⋆ ~ N(0, I), no noise, Σ positive definite",
+        erratum_class="wording",
         erratum=(
             "For d = 1 it is not unique: b = e₁, A = (0, −1/Γ)ᵀ is no rescaling of"
             " it and has the same loss. Of the weights only cA₁ + pqᵀ meets the"
@@ -94,6 +97,7 @@ ENTRIES: tuple[Entry, ...] = (
             "For large n, A ≈ Σ⁻¹, which is close to the Gram matrix of the examples."
         ),
         hypotheses="n → ∞ at fixed Σ",
+        erratum_class="wording",
         erratum=(
             "The sign is wrong, since A in (8) is negative, and Σ⁻¹ is close to the"
             " inverse of the Gram matrix. With eigenvalues 1, 1/4, 1/16 of Σ those"
@@ -115,6 +119,7 @@ ENTRIES: tuple[Entry, ...] = (
             " (1/2n) Σ (wᵀx_i − w⋆ᵀx_i)²; the Hessian of R is printed as XXᵀ/(2n)."
         ),
         hypotheses="any prompt with noiseless labels; symmetric A_i",
+        erratum_class="misprint",
         erratum=(
             "A_0 … A_k are k + 1 layers: the k-layer output is −⟨x, w_k⟩, in which"
             " A_k has no part. The Hessian of R is XXᵀ/n, twice the printed one. In"
@@ -153,6 +158,7 @@ ENTRIES: tuple[Entry, ...] = (
             " w⋆⟩ and the law N(0, Σ⁻¹)."
         ),
         hypotheses="W invertible, w̄ ~ N(0, I)",
+        erratum_class="false",
         erratum=(
             "⟨Wx̄, Σ^{−1/2}w̄⟩ is ⟨x̄, w̄⟩ for every x̄ only if WᵀΣ^{−1/2} = I,"
             " that is W = Σ^{1/2}. For a random or a triangular W the labels"
@@ -188,6 +194,7 @@ ENTRIES: tuple[Entry, ...] = (
             " a loss of almost 0."
         ),
         hypotheses="x ~ N(0, Σ), w ~ N(0, Σ⁻¹), Σ = UᵀD²U with D = (1, 1, ½, ¼, 1)",
+        erratum_class="wording",
         erratum=(
             "The loss does not go to 0: descents over all entries of A₀, A₁, A₂ end"
             " at 0.1336, which is 2.7% of the loss of predicting 0, and errors on"
@@ -266,6 +273,7 @@ ENTRIES: tuple[Entry, ...] = (
             " converge to 0."
         ),
         hypotheses="x ~ N(0, Σ), w ~ N(0, Σ⁻¹), layers of the form (13)",
+        erratum_class="wording",
         erratum=(
             "The best weights Aᵢ = aᵢΣ⁻¹, Bᵢ = bᵢI that 1,024 starts find have the"
             " exact loss 0.03926 (0.00096 with n = 20): small beside the 5 of"
@@ -372,6 +380,7 @@ ENTRIES: tuple[Entry, ...] = (
             " E_{d+1,j}⟩ is printed as Σ_i ⟨w⋆, x⁽ⁱ⁾⟩x⁽ⁱ⁾[j]."
         ),
         hypotheses="x ~ N(0, I), w⋆ ~ N(0, I)",
+        erratum_class="misprint",
         erratum=(
             "The display of ⟨C, E_{d+1,j}⟩ lacks 1/n; with it (19) would be n times"
             " too large. C is symmetric, so f_j is the same at X and Xᵀ and flat"
@@ -412,6 +421,7 @@ ENTRIES: tuple[Entry, ...] = (
             " w averaged out."
         ),
         hypotheses="isotropic inputs and weights, two layers of the form (9)",
+        erratum_class="misprint",
         erratum=(
             "As printed in our copy the projector I − M on both sides is missing,"
             " so that errors on the n examples are added to the error on the query:"
@@ -443,6 +453,7 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses=(
             "Aᵢ = aᵢΣ⁻¹, x ~ N(0, Σ), w ~ N(0, Σ⁻¹), U_Σ = Σ^½UΣ^{−½}, U orthogonal"
         ),
+        erratum_class="misprint",
         erratum=(
             "As printed in our copy G has I − M… where (22) and (29) need I + M…:"
             " with it the labels of a random prompt come out wrong. And r_iI is not"
@@ -486,6 +497,7 @@ ENTRIES: tuple[Entry, ...] = (
             " do."
         ),
         hypotheses="Aᵢ = aᵢΣ⁻¹, Bᵢ = bᵢI, x ~ N(0, Σ), w ~ N(0, Σ⁻¹)",
+        erratum_class="misprint",
         erratum=(
             "As printed in our copy G has I − M… for I + M…, and S̃_j = s_jΣ⁻¹, as"
             " in the flow dBᵢ/dt = −sᵢΣ⁻¹, leaves S unless Σ is a multiple of I:"

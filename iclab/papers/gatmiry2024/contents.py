@@ -13,6 +13,7 @@ ENTRIES: tuple[Entry, ...] = (
             " and the last row of Attn is −w₁ᵀ[X x_q]."
         ),
         hypotheses="any prompt with labels y; ℓ(w) = ‖Xᵀw − y‖², printed with w⋆ for w",
+        erratum_class="misprint",
         erratum=(
             "∇ℓ(0) is −2Xy, so the printed steps are twice as long as the network's."
             " The last row of Attn is yᵀXᵀA[X x_q], without 1/n, and +n times w₁ᵀ[X"
@@ -58,6 +59,7 @@ ENTRIES: tuple[Entry, ...] = (
             " 4d^{1/(2L)})ξ^{1/(2L)} of the optimum in spectral distance."
         ),
         hypotheses="Σ⋆ = I, u = 0, ξ ≥ 2(4δ)^{2L}, L ≥ 2 (L = 1 is singular)",
+        erratum_class="false",
         erratum=(
             "Too short: solving the differential equation gives 16L/(L−1) to the first"
             " power, and the 1/16 in it lacks a power of d. From A = 0 with L = 2, d ="
@@ -80,6 +82,7 @@ ENTRIES: tuple[Entry, ...] = (
         locator="Section 3.7, remark after Theorem 3.3",
         statement="The landscape of the loss with respect to A is highly non-convex.",
         hypotheses="u = 0; for Theorem 3.3 also Σ⋆ = I",
+        erratum_class="wording",
         erratum=(
             "Not where the theorem and its proof are, among symmetric A. No midpoint"
             " of two symmetric matrices was found above its chord, for any n and L"
@@ -115,6 +118,7 @@ ENTRIES: tuple[Entry, ...] = (
             " too, even for n < d."
         ),
         hypotheses="Σ⋆ = I; A at the population optimum, where training ends",
+        erratum_class="wording",
         erratum=(
             "The optimum is a multiple of I that is not close to I: 0.333 I for n = 3"
             " and one loop, 0.297 I for two, and still 0.554 I for n = 20 and ten"
@@ -134,6 +138,7 @@ ENTRIES: tuple[Entry, ...] = (
             "Σ⋆ = I, symmetric A, L(A, 0) ≥ 2(4δ)^{2L}; for other Σ⋆ the gradient is"
             " taken in Σ⋆^½AΣ⋆^½. Checked on random A, not proved"
         ),
+        erratum_class="false",
         erratum=(
             "False in high dimension. At A = 0 the loss is d and ‖∇L‖² = 4L²d,"
             " whatever n, so that the inequality fails once d^{(L−1)/L} > 64L²: from d"
@@ -158,6 +163,7 @@ ENTRIES: tuple[Entry, ...] = (
             " restate 2(4δ)^{2L} (appendix)."
         ),
         hypotheses="δ = (8Ld/√n)^{1/(2L)}, as in Section 3.5",
+        erratum_class="misprint",
         erratum=(
             "2(4δ)^{2L} = 16Ld16ᴸ/√n: the main text is smaller by 4ᴸ, and the proof is"
             " that of the appendix. Its step from ε > 4δ to ε^{2L} ≥ dδ^{2L}(ε+2)^{2L}"
@@ -176,6 +182,7 @@ ENTRIES: tuple[Entry, ...] = (
         locator="Lemma 4.1; Corollary A.4",
         statement="L(A, 0) = E tr(I − A^{½}SA^{½})^{2L}, with S the sample covariance.",
         hypotheses="w ~ N(0, Σ⋆⁻¹), Gaussian inputs, no noise; positive definite A",
+        erratum_class="false",
         erratum=(
             "True only for multiples of Σ⋆⁻¹. For A = diag(1, 1/5), Σ⋆ = I and n = 8"
             " the loss is 103/100 with one loop and the expression 19/20; with two"
@@ -222,6 +229,7 @@ ENTRIES: tuple[Entry, ...] = (
             " by at most δᵏλ₁ᵏ, k ≤ 2L, with δ = (8Ld/√n)^{1/(2L)}."
         ),
         hypotheses="x̃ ~ N(0, Σ̃), any n as printed",
+        erratum_class="hypothesis",
         erratum=(
             "Some condition on n is needed: for white inputs, d = 5, n = 6, L = 3 and"
             " k = 6, α = 205.8 is above 1 + δ⁶ = 50.0. Three definitions of δ"
@@ -247,6 +255,7 @@ ENTRIES: tuple[Entry, ...] = (
             " proof opens the power as Σ_{i=1}ᵏ (−1)ⁱC(k,i)(A^{½}SA^{½})ⁱ."
         ),
         hypotheses="positive definite A, Gaussian inputs, any n as printed",
+        erratum_class="hypothesis",
         erratum=(
             "Needs many examples, as Lemma 4.2 does: with d = 1, A = 2, n = 2, L = 3"
             " and k = 6 the mean is 27949 and the bound 12372.5. (21) leaves out i = 0"
@@ -291,6 +300,7 @@ ENTRIES: tuple[Entry, ...] = (
             " 16d^{1/(2L)}."
         ),
         hypotheses="ε > 4δ; checked for white and for uneven inputs",
+        erratum_class="hypothesis",
         erratum=(
             "A has to be symmetric, which is not said. For L = 2, d = 2, n = 10⁸ the"
             " matrix A = I − 78e₁e₂ᵀ has (I − A)² = 0 and loss 0.3705 ≤ ε⁴/2 = 0.4097,"
@@ -315,6 +325,7 @@ ENTRIES: tuple[Entry, ...] = (
             " = 16δd^{1/(2L)}."
         ),
         hypotheses="0 < ζ < 1; labels ⟨w, x⟩ without noise; any x, w and query",
+        erratum_class="misprint",
         erratum=(
             "The two norms are swapped. With Σ⋆ = diag(1, 10⁻³), ζ = 0.2, L = 1 and n"
             " = 10¹⁶ a prompt has squared error 640 against a bound of 6.7·10⁻⁴. Σ^out"
@@ -369,6 +380,7 @@ ENTRIES: tuple[Entry, ...] = (
             " arbitrarily many loops."
         ),
         hypotheses="Σ⋆ = I, the expected loss at the best A for the loops of training",
+        erratum_class="false",
         erratum=(
             "In expectation the loss turns round and diverges, because now and then an"
             " eigenvalue of S exceeds 2/a⋆. For d = 5, n = 20 and two loops in"
@@ -395,6 +407,7 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses=(
             "any prompt without noise, any weights of the form (11) in each layer"
         ),
+        erratum_class="misprint",
         erratum=(
             "The sum with u enters with a minus: a layer subtracts u_iᵀSA_iX. The"
             " proof drops that term and has XXᵀ = Σ without 1/n."
@@ -428,6 +441,7 @@ ENTRIES: tuple[Entry, ...] = (
             " Σ_{s≤k}(2kd/√n)^s ≤ 1 + 4kd/√n."
         ),
         hypotheses="x ~ N(0, I)",
+        erratum_class="misprint",
         erratum=(
             "The last step is false at n = 4k²d², where every term is 1: for k = 5 it"
             " says 6 ≤ 3. There are (2k−1)!! pairings of 2k things, not (2k)!!."
@@ -448,6 +462,7 @@ ENTRIES: tuple[Entry, ...] = (
             " SA_j)S^{½}‖²; u is printed d."
         ),
         hypotheses="w ~ N(0, Σ⋆⁻¹), x ~ N(0, Σ⋆), no noise",
+        erratum_class="false",
         erratum=(
             "The outer factors come from the means of wwᵀ and x_q x_qᵀ, which are the"
             " population's: with S in their place the value is wrong for every single"
@@ -510,6 +525,7 @@ ENTRIES: tuple[Entry, ...] = (
             "L(A, 0) ≥ ε^{2L} + dδ^{2L}(ε+2)^{2L} implies ‖∇L(A, 0)‖² ≥ ε^{4L−2}/4."
         ),
         hypotheses="Σ⋆ = I, symmetric A, 8δd^{3/(4L)} ≤ ε ≤ 1, 4dδ^{4L−2} ≤ 1",
+        erratum_class="false",
         erratum=(
             "The power of d at the end of the proof is missing from the statement. It"
             " fails for d^{(L−1)/L} > 16L²: with L = 4, d = 1700, ε = 1, n = 10³⁴ and"
@@ -526,6 +542,7 @@ ENTRIES: tuple[Entry, ...] = (
             " for d numbers x."
         ),
         hypotheses="d ≥ 2, L ≥ 2",
+        erratum_class="constant",
         erratum=(
             "The exponent of d is wrong: for 100 numbers 0.3 and L = 2 the left is"
             " 0.0729 and the right 0.1571. Nor is 1/(2L) − 1/(4L−2), which stands"
@@ -546,6 +563,7 @@ ENTRIES: tuple[Entry, ...] = (
             " c)^{−L/(L−1)} with c = (16L/(L−1))^{(L−1)/(2L−1)} g(0)^{−(L−1)/L}."
         ),
         hypotheses="L ≥ 2, g(0) > 0",
+        erratum_class="constant",
         erratum=(
             "The sign must be minus, or g grows, and both exponents of 16L/(L−1) are"
             " wrong. With L = 2 and g(0) = 7 the equation with a minus has g(3) ="
@@ -566,6 +584,7 @@ ENTRIES: tuple[Entry, ...] = (
             " then −(1 + r − ζ) ≤ I − A^½Σ^outA^½ ≤ 1 + r − ζ."
         ),
         hypotheses="0 < ζ < 1, symmetric positive definite A",
+        erratum_class="constant",
         erratum=(
             "The lower side does not follow: (2 − ζ)(1 + r) − 1 exceeds 1 + r − ζ."
             " With r = 0.3, ζ = 0.1, A = (1 + r)Σ⋆⁻¹ and Σ^out = (2 − ζ)Σ⋆ it is"

@@ -13,6 +13,7 @@ ENTRIES: tuple[Entry, ...] = (
             " − 2mτâ_kk 1{k ≤ N}."
         ),
         hypotheses="E λλᵀ = I; any weights",
+        erratum_class="misprint",
         erratum=(
             "(77), and Lemma 5 with it, belong to the variance τ of (1). With τ² in"
             " its place and τ = 1/2, the errors of a random model on sampled tasks are"
@@ -63,6 +64,7 @@ ENTRIES: tuple[Entry, ...] = (
             " simpler and looser form of the smoothness constant (61)."
         ),
         hypotheses="α as in (44), γ as in (15), tokens of norm 1",
+        erratum_class="constant",
         erratum=(
             "It is not looser: it drops max{1, ·} of (61), which is 1 in this regime,"
             " and with features of size 0.1 it is 0.8 % below (61), or 14 % if ‖Z̄‖ in"
@@ -120,6 +122,7 @@ ENTRIES: tuple[Entry, ...] = (
         locator="After Theorem 1, and Section 3.3",
         statement="By (18), more heads mean slower convergence.",
         hypotheses="H ≥ N, Q_h with independent Gaussian entries",
+        erratum_class="false",
         erratum=(
             "H stands in L, but ζ₀ grows with H as well, and faster. The median rate"
             " that (18) guarantees, with γ as small as (15) allows, rises more than"
@@ -178,6 +181,7 @@ ENTRIES: tuple[Entry, ...] = (
             " penalty Nτ."
         ),
         hypotheses="Assumption 1",
+        erratum_class="wording",
         erratum=(
             "Ridge regression with penalty mτ, which training finds, has the smaller"
             " expected error unless N = m: with m = 100, τ = 0.01 and one random table"
@@ -204,6 +208,7 @@ ENTRIES: tuple[Entry, ...] = (
             " ridge regression with penalty (τ/2)‖λ‖², for the given labels."
         ),
         hypotheses="ε_i ~ N(0, τI), independent",
+        erratum_class="wording",
         erratum=(
             "ε is also the noise in the labels, by (1), and (24) writes ε̃ under the"
             " expectation but ε inside. With the labels' own noise the left side is 0"
@@ -229,6 +234,7 @@ ENTRIES: tuple[Entry, ...] = (
             " (Z⁺Ẑ)_k⟩."
         ),
         hypotheses="τ → 0, Z of rank m",
+        erratum_class="wording",
         erratum=(
             "For N > m the first N columns of Z⁺Ẑ are the projection Z⁺Z, not the"
             " identity: with N = 5 and m = 2 an entry of the diagonal is 0.43 where A"
@@ -409,6 +415,7 @@ ENTRIES: tuple[Entry, ...] = (
             " less (ZᵀZ + mτI)⁻¹z_k for the other tokens."
         ),
         hypotheses="E λλᵀ = I, τ > 0",
+        erratum_class="misprint",
         erratum=(
             "z_k has m entries and e_k has N, so the sum has no meaning unless m = N."
             " Even then it is not the δ_k of Lemma 5: in a problem with m = N = 2 the"
@@ -434,6 +441,7 @@ ENTRIES: tuple[Entry, ...] = (
             " also mτ; c_k = Zᵀz_k + mτe_k 1{k ≤ N}."
         ),
         hypotheses="E λ = 0, E λλᵀ = I, noise of variance τ > 0 in every feature",
+        erratum_class="constant",
         erratum=(
             "(79) forgets the noise in the labels of the tokens that are not shown. L*"
             " is too small by mτ(K − N)/2K: with m = N = 2, K = 4 and τ = 1/4 it is"
@@ -578,6 +586,7 @@ ENTRIES: tuple[Entry, ...] = (
             " s^h_ik (v_j − v_i)v_kᵀ."
         ),
         hypotheses="E λλᵀ = I, τ > 0",
+        erratum_class="misprint",
         erratum=(
             "z_j has m entries and Z̄δ_k has N, so the product has no meaning unless m"
             " = N. Even then it is wrong: in a problem with m = N = 2 the gradient has"
@@ -600,6 +609,7 @@ ENTRIES: tuple[Entry, ...] = (
             " 4N(αγH + ‖A‖)²]."
         ),
         hypotheses="|α_{h,k}| and |α'_{h,k}| ≤ α, tokens of norm 1",
+        erratum_class="false",
         erratum=(
             "(59) squares (58) but leaves the factor 2γf̄‖Z̄‖/K as it is. With"
             " features near 10⁴, α up to 10³ and γ = 1 the gradient changes more than"
@@ -652,6 +662,7 @@ ENTRIES: tuple[Entry, ...] = (
             " of (66) has a matrix Z̃."
         ),
         hypotheses="τ > 0",
+        erratum_class="misprint",
         erratum=(
             "Z̃ is not defined. The expression equals A for Z̃ = Ẑ; with the m×K"
             " matrix of the next line, (0, Z^Q), the shown labels are no longer copied"
@@ -688,6 +699,7 @@ ENTRIES: tuple[Entry, ...] = (
             " A‖₂ ≤ √(2K(L − L*)/(mτ))."
         ),
         hypotheses="Assumption 1, τ > 0",
+        erratum_class="misprint",
         erratum=(
             "By (36) the norm is Frobenius'. For a random Â with K = 8, N = 5, m = 2"
             " the gap is 3.173, the printed formula gives 1.951."

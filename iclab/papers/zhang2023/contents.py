@@ -66,6 +66,7 @@ ENTRIES: tuple[Entry, ...] = (
             "Trained model (4.1); test pairs (x, y) independent with x ~ N(0, Λ),"
             " the query's pair too; y any function of x plus noise."
         ),
+        erratum_class="hypothesis",
         erratum=(
             "The hypotheses do not make R finite: for d = 1 and y = |x|^{-1/2} the"
             " means of y, xy and x²y² are finite but E y² is not, every decade of"
@@ -112,6 +113,7 @@ ENTRIES: tuple[Entry, ...] = (
             " printed in our copy, N ≥ √(2(1 + 2d + d²κ)tr(Λ)ε^{-1/2})."
         ),
         hypotheses="Trained model (4.1), noiseless linear labels, 0 < ε < 1.",
+        erratum_class="misprint",
         erratum=(
             "With ε^{-1/2} under the root, training prompts are too short as ε"
             " falls: the exact risk exceeds ε many times over for ε down to 10⁻⁴."
@@ -162,6 +164,7 @@ ENTRIES: tuple[Entry, ...] = (
             "A query orthogonal to the span of the examples gets the prediction zero."
         ),
         hypotheses="Trained model (4.1), M < d so that such queries exist.",
+        erratum_class="false",
         erratum=(
             "ŷ = x_qᵀΓ⁻¹(1/M)Σ yᵢxᵢ, and Γ⁻¹ turns x_q out of the orthogonal"
             " complement unless Λ is a multiple of the identity: with d = 3, M = 2"
@@ -186,6 +189,7 @@ ENTRIES: tuple[Entry, ...] = (
             " tends to c²⟨w, x_q⟩ ≠ ⟨w, x_q⟩ for long prompts."
         ),
         hypotheses="Trained on x ~ N(0, Λ), tested on cx; M, N → ∞; noiseless.",
+        erratum_class="wording",
         erratum=(
             "c = −1 is not 1 and does no harm, c² being 1. The display also loses w"
             " in its middle term, and test functions are said to come from the"
@@ -298,6 +302,7 @@ ENTRIES: tuple[Entry, ...] = (
         locator="Section 5.1, last sentence",
         statement=("H has at least d + 1 negative eigenvalues, so uᵀHu is not convex."),
         hypotheses="Almost every prompt.",
+        erratum_class="hypothesis",
         erratum=(
             "The count needs EEᵀ to have full rank, which fails for prompts with"
             " fewer examples than dimensions: d = 3, N = 2 gives 3 negative"
@@ -424,6 +429,7 @@ ENTRIES: tuple[Entry, ...] = (
             " not depend on the weights."
         ),
         hypotheses="Assumption 3.3",
+        erratum_class="wording",
         erratum=(
             "L and ℓ̃ differ by a constant only where u₁₂ = u₂₁ = 0. Keep U₁₁ and"
             " u₋₁ and make u₁₂, u₂₁ nonzero: ℓ̃ stays and L changes."
@@ -451,6 +457,7 @@ ENTRIES: tuple[Entry, ...] = (
             " u₋₁²tr[ΓΛU₁₁ΛU₁₁ᵀ] − 2u₋₁tr[Λ²U₁₁Λ^{1/2}]."
         ),
         hypotheses="none: an identity in U₁₁ and u₋₁",
+        erratum_class="misprint",
         erratum=(
             "The statement holds, two lines of its proof as printed in our copy do"
             " not: the cross terms come with opposite signs, though they are equal"
@@ -553,6 +560,7 @@ ENTRIES: tuple[Entry, ...] = (
             " The proof rests on E tr(Λ_τ²ΘΘᵀ) = ‖E Λ_τΘ‖_F²."
         ),
         hypotheses="Assumption 3.3, E Λ_τΘ ≠ 0",
+        erratum_class="false",
         erratum=(
             "The proof's identity, as printed in our copy, moves the expectation"
             " inside the square: for Exponential(1) entries E λ² = 2 and (E λ)² ="
@@ -610,6 +618,7 @@ ENTRIES: tuple[Entry, ...] = (
             " [Σξⱼ²/γⱼ²]^{−1/4} ξᵢ/γᵢ."
         ),
         hypotheses="Assumption 3.3 and (C.10)",
+        erratum_class="misprint",
         erratum=(
             "The limit of u₋₁ lacks a square, as printed in our copy; with it"
             " missing u₋₁² = ‖U₁₁‖_F² (Lemma C.5) would fail, and the flow ends"

@@ -1,0 +1,68 @@
+"""Numbers of a run in the words about it.
+
+A text names its numbers, and the run that has found them fills them in. What stands in
+guillemets is about a run: «a loss of {loss:.4f}» is shown with the number where there
+is one and left out where there is none, and of «{share:.0%}¦a small part» what follows
+the bar stands there instead. Inside, braces are fields of `str.format`, and doubled
+braces are braces.
+"""
+
+import math
+import re
+import string
+from collections.abc import Mapping
+from typing import Any
+
+_CLAUSE = re.compile(r"«([^«»¦]*)(?:¦([^«»¦]*))?»")
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def filled(text: str, numbers: Mapping[str, Any]) -> str:
+    """`text` with the numbers that a run has found, or without their clauses."""
+
+    def clause(found: re.Match[str]) -> str:
+        inside, otherwise = found[1], found[2] or ""
+        known = all(name in numbers for name in _fields(inside))
+        return _Pretty().vformat(inside, (), numbers) if known else otherwise
+
+    return _CLAUSE.sub(clause, text)
+
+
+def names(text: str) -> set[str]:
+    """Names of the numbers that a text asks for."""
+    return {name for found in _CLAUSE.finditer(text) for name in _fields(found[1])}
+
+
+def number(value: Any, digits: int = 6) -> str:
+    """A number for people: `0.133608`, `1.9×10⁻¹¹`; words stay words."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return {"nan": "NaN", "inf": "∞", "-inf": "−∞"}.get(str(value), str(value))
+    if not math.isfinite(value):
+        return number(str(float(value)))
+    if isinstance(value, int) and abs(value) < 10**9:
+        return _typeset(str(value))
+    return _typeset(f"{value:.{digits}g}")
+
+
+def _fields(inside: str) -> list[str]:
+    return [name for _, name, _, _ in string.Formatter().parse(inside) if name]
+
+
+class _Pretty(string.Formatter):
+    """Formats with a minus sign, and with powers of ten in the place of e-11."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if isinstance(value, str):  # infinities and NaN, as JSON holds them
+            return number(value)
+        text = super().format_field(value, format_spec)
+        percent = text.endswith("%")
+        return _typeset(text.removesuffix("%")) + " %" * percent
+
+
+def _typeset(text: str) -> str:
+    mantissa, _, exponent = text.partition("e")
+    mantissa = mantissa.replace("-", "−")
+    if not exponent:
+        return mantissa
+    power = "10" + str(int(exponent)).translate(_SUPERSCRIPTS)
+    return power if mantissa == "1" else f"{mantissa}×{power}"
