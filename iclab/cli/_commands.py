@@ -26,7 +26,9 @@ _CLASS = max(map(len, ERRATUM_CLASSES))
 
 
 def list_entries(options: argparse.Namespace) -> int:
-    """Name every claim and figure."""
+    """Name every claim and figure, or every trained model."""
+    if options.weights:
+        return _list_weights(options)
     entries = [entry.filled({}) for entry in papers.select(options.ids)]
     if options.json:
         print_json([_entry_json(entry) for entry in entries])
@@ -47,6 +49,27 @@ def list_entries(options: argparse.Namespace) -> int:
     ]
     if legend:
         print(f"\n{'; '.join(legend)}: `iclab show ID` says what and why")
+    return 0
+
+
+def _list_weights(options: argparse.Namespace) -> int:
+    """Name every trained model that comes with the package."""
+    from iclab.models import shipped_manifests
+
+    found = shipped_manifests()
+    if options.ids:
+        raise UserMistake("--weights names all of them and takes no ID")
+    if options.json:
+        print_json([{"name": name, **manifest} for name, manifest in found.items()])
+        return 0
+    width = max(map(len, found))
+    for name, manifest in found.items():
+        settings = manifest["settings"]
+        words = [f"{one} {settings[one]}" for one in ("size", "dimension", "context")]
+        words += [f"{settings['covariance']} covariance"]
+        words += [] if settings["positional"] else ["no positions"]
+        print(f"{name:<{width}}   {manifest['id']}: {', '.join(words)}")
+    print("\niclab.models.shipped(NAME) loads one; --json tells all about them")
     return 0
 
 

@@ -63,6 +63,8 @@ def _parser() -> argparse.ArgumentParser:
 
     listing = command("list", _commands.list_entries, "Name every claim and figure.")
     _json(listing)
+    text = "name the trained models that come with iclab"
+    listing.add_argument("--weights", action="store_true", help=text)
     show = command(
         "show",
         _commands.show,

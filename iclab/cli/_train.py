@@ -120,9 +120,11 @@ def _finish(
     out: Path, model: Any, settings: Mapping[str, Any], seconds: float, id: str
 ) -> None:
     """Weights, and a manifest that says where they come from."""
+    from iclab.models import save
+
     weights = out / "model.safetensors"
     try:
-        model.save(weights)
+        save(model, weights)
         manifest = {
             "id": id,
             "settings": dict(settings),

@@ -79,7 +79,7 @@ def read_tensors(
     try:
         description = json.loads(metadata[_NAME])
         checksum = description.pop("sha256")
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DamagedFile(f"{path} has an unreadable header") from None
     if checksum != _checksum(tensors, description):
         raise DamagedFile(f"{path} was altered: its checksum does not match")

@@ -1,6 +1,12 @@
 """In-context learners with weights."""
 
 from iclab.models._encoder import Encoder as Encoder
+from iclab.models._files import (
+    load as load,
+    save as save,
+    shipped as shipped,
+    shipped_manifests as shipped_manifests,
+)
 from iclab.models._gpt2 import GPT2 as GPT2, GPT2_SIZES as GPT2_SIZES
 from iclab.models._linear_self_attention import (
     LinearSelfAttention as LinearSelfAttention,

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, DTypeLike, Float, Int, PRNGKeyArray
 
 from iclab.core import Prompt, positive_integer, require
+from iclab.models._description import Savable
 
 # Added to a variance before its root is taken.
 _EPSILON = 1e-5
@@ -27,7 +28,7 @@ class _Block(eqx.Module):
     norms: Float[Array, "*layers 2 2 width"]
 
 
-class Encoder(eqx.Module):
+class Encoder(Savable):
     r"""Blocks of self-attention and a two-layer ReLU network, residuals around both.
 
     Token k is (v_k, y_k) if its label is shown and (v_k, 0) if not. It is embedded in

@@ -13,9 +13,10 @@ from iclab.core import (
     same_dimension,
     square_matrix,
 )
+from iclab.models._description import Savable
 
 
-class LinearSelfAttention(AbstractPredictor):
+class LinearSelfAttention(AbstractPredictor, Savable):
     r"""Linear self-attention with merged weights.
 
     $$f(E)=E+W^{PV}E\,\frac{E^\top W^{KQ}E}N,\qquad

@@ -14,10 +14,11 @@ from iclab.core import (
     require,
     same_dimension,
 )
+from iclab.models._description import Savable
 from iclab.models._linear_self_attention import LinearSelfAttention
 
 
-class LinearTransformer(AbstractPredictor):
+class LinearTransformer(AbstractPredictor, Savable):
     r"""k layers of linear attention with residual connections.
 
     $$Z_{\ell+1}=Z_\ell+\tfrac1nP_\ell Z_\ell M(Z_\ell^\top Q_\ell Z_\ell),\qquad

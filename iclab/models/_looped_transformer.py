@@ -13,10 +13,11 @@ from iclab.core import (
     require,
     same_dimension,
 )
+from iclab.models._description import Savable
 from iclab.models._linear_transformer import LinearTransformer
 
 
-class UntiedTransformer(AbstractPredictor):
+class UntiedTransformer(AbstractPredictor, Savable):
     r"""L layers of linear attention, each with weights of its own.
 
     $$Z_{t+1}=Z_t-\tfrac1nP_tZ_tM(Z_t^\top Q_tZ_t),\quad
@@ -82,7 +83,7 @@ class UntiedTransformer(AbstractPredictor):
         return LinearTransformer(value, empty.at[:, :d, :d].set(-self.A))
 
 
-class LoopedTransformer(AbstractPredictor):
+class LoopedTransformer(AbstractPredictor, Savable):
     r"""One layer of linear attention applied again and again.
 
     `UntiedTransformer` with A_t = `A` and u_t = `u` in every layer. `loops` is how

@@ -1,6 +1,5 @@
 """One layer of multi-head softmax attention over a dictionary of tokens."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, DTypeLike, Float, Int, PRNGKeyArray
@@ -12,9 +11,10 @@ from iclab.core import (
     positive_integer,
     require,
 )
+from iclab.models._description import Savable
 
 
-class MultiHeadSoftmax(eqx.Module):
+class MultiHeadSoftmax(Savable):
     r"""Predicts the labels of all K tokens from the labels of the first N.
 
     $$\hat y_k=\Big\langle y,\;\sum_{h=1}^Hw_{h,k}\,

@@ -13,11 +13,12 @@ from iclab.core import (
     require,
     same_dimension,
 )
+from iclab.models._description import Savable
 from iclab.models._encoder import Encoder
 from iclab.models._multi_head_softmax import MultiHeadSoftmax
 
 
-class OnPrompts(AbstractPredictor):
+class OnPrompts(AbstractPredictor, Savable):
     """A model that answers for many tokens at once, as a predictor of one query.
 
     ```python

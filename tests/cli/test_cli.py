@@ -96,6 +96,19 @@ def test_list_as_text_has_a_line_each(capsys):
     assert re.search(r"^zhang2023/corollary-4.3 +! misprint ", lines, re.MULTILINE)
 
 
+def test_list_names_trained_models(capsys):
+    assert main(["list", "--weights"]) == 0
+    lines, _ = capsys.readouterr().out.split("\n\n")
+    names = [line.split()[0] for line in lines.splitlines()]
+    assert "gpt2-fixed-18" in names
+    assert all(len(line) <= 100 for line in lines.splitlines())
+    assert main(["list", "--weights", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in listed] == names
+    assert listed[0]["settings"]["size"] == "tiny"
+    assert main(["list", "--weights", "zhang2023"]) == 2
+
+
 @pytest.mark.parametrize("words", [["--help"], ["list"], ["show", QUICK]])
 def test_reading_does_not_load_jax(words):
     code = (

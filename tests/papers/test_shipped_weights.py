@@ -7,7 +7,9 @@ import shlex
 import jax
 import pytest
 
+from iclab import models
 from iclab.cli._main import _parser as parser
+from iclab.models import _files
 from iclab.papers.zhang2023 import figure_1
 from iclab.papers.zhang2023._gpt2_training import Settings, build
 
@@ -16,18 +18,19 @@ RUNS = {
     for name, job in figure_1.jobs("desk").items()
     if "shipped" in job
 }
+MANIFESTS = models.shipped_manifests()
 
 
 def test_there_are_six_models_and_two_without_positions():
-    assert len(RUNS) == 8
+    assert len(RUNS) == len(MANIFESTS) == 8
     assert sum(not run.positional for run in RUNS.values()) == 2
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_manifest(name):
     run = RUNS[name]
-    manifest = figure_1.manifest(run)
-    file = figure_1._WEIGHTS / f"{figure_1.weights_name(run)}.safetensors"
+    manifest = MANIFESTS[figure_1.weights_name(run)]
+    file = _files._WEIGHTS / f"{figure_1.weights_name(run)}.safetensors"
     assert hashlib.sha256(file.read_bytes()).hexdigest() == manifest["sha256"]
     assert manifest["settings"] == dataclasses.asdict(run)
     assert manifest["versions"]["jax"]
@@ -35,7 +38,8 @@ def test_manifest(name):
 
 @pytest.mark.parametrize("name", RUNS)
 def test_weights_fit_what_the_settings_build(name):
-    model, (_, like, _) = figure_1.shipped(RUNS[name]), build(RUNS[name])
+    model = models.shipped(figure_1.weights_name(RUNS[name]))
+    _, like, _ = build(RUNS[name])
     assert model.max_examples == like.max_examples
     assert len(model.blocks) == len(like.blocks)
     assert model.read_in.weight.shape == like.read_in.weight.shape
@@ -46,7 +50,7 @@ def test_weights_fit_what_the_settings_build(name):
 @pytest.mark.parametrize("name", RUNS)
 def test_the_command_trains_with_these_settings(name):
     run = RUNS[name]
-    program, *words = shlex.split(figure_1.manifest(run)["command"])
+    program, *words = shlex.split(MANIFESTS[figure_1.weights_name(run)]["command"])
     assert program == "iclab"
     options = parser().parse_args(words)
     given = {

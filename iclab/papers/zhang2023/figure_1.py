@@ -1,8 +1,6 @@
 """Figure 1: GPT-2 on fixed and random covariances, beside least squares and LSA."""
 
-import json
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from typing import Any
 
 import equinox as eqx
@@ -17,7 +15,7 @@ from iclab.algorithms import LeastSquares
 from iclab.core import AbstractPredictor
 from iclab.evaluation import error_curve
 from iclab.evidence import Evidence, Figure, Scale, Tables
-from iclab.models import GPT2
+from iclab.models import GPT2, shipped, shipped_manifests
 from iclab.papers._drawing import (
     BLACK,
     GREY,
@@ -31,8 +29,6 @@ from iclab.papers.zhang2023._gpt2_training import Settings, build
 from iclab.tasks import AbstractTask, Exponential, Fixed, LinearRegression
 from iclab.theory import lsa_limit_risk
 from iclab.training import train
-
-_WEIGHTS = resources.files("iclab.papers.zhang2023") / "weights"
 
 # Test distributions: fixed covariance, and random ones multiplied by c.
 PANELS = {"fixed": None, "random, c = 1": 1.0, "random, c = 4": 4.0,
@@ -70,7 +66,7 @@ def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
     lengths |= {context + past for context in contexts for past in (0, 1)}
     prompts = 4 if scale == "smoke" else 64
     base = {"groups": 64, "prompts": prompts, "lengths": sorted(lengths)}
-    found = {}
+    found, manifests = {}, shipped_manifests()
     for covariance in ("fixed", "random"):
         blind = {"context": contexts[1], "positional": False}
         for own in (*({"context": n} for n in contexts), blind):
@@ -80,7 +76,7 @@ def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
             found[name] = {"training": training, **base}
             if not paper:
                 # Other weights are another job.
-                checksum = manifest(Settings(**training))["sha256"]
+                checksum = manifests[weights_name(Settings(**training))]["sha256"]
                 found[name] |= {"shipped": True, "weights": checksum}
     return found | {"least squares": {"training": common, **base}}
 
@@ -94,7 +90,8 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     d, lengths = run.dimension, settings["lengths"]
     predictor: AbstractPredictor = LeastSquares()
     if "covariance" in settings["training"]:
-        predictor = shipped(run) if settings.get("shipped") else trained(run)
+        own = settings.get("shipped")
+        predictor = shipped(weights_name(run)) if own else trained(run)
     table: dict[str, Any] = {
         "lengths": lengths,
         "context": run.context,
@@ -118,20 +115,8 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     return table
 
 
-def manifest(run: Settings) -> dict[str, Any]:
-    """Where shipped weights come from: command, settings, versions, checksum."""
-    file = _WEIGHTS / f"{weights_name(run)}.json"
-    return json.loads(file.read_text(encoding="utf-8"))
-
-
-def shipped(run: Settings) -> GPT2:
-    """The model of a run whose weights come with the package."""
-    with resources.as_file(_WEIGHTS / f"{weights_name(run)}.safetensors") as path:
-        return GPT2.load(path)
-
-
 def weights_name(run: Settings) -> str:
-    """File of a model among the shipped weights."""
+    """Name of a run among the shipped weights."""
     return f"gpt2-{run.covariance}-{run.context}" + "-blind" * (not run.positional)
 
 

@@ -1,0 +1,198 @@
+"""Any model as arrays with names and a description in plain values, and back."""
+
+import dataclasses
+import inspect
+import os
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jaxtyping
+import numpy as np
+
+from iclab.core import require, write_tensors
+
+_LARGEST = 2**20
+
+# Functions that models keep in their fields, by the name that a file gives them.
+_FUNCTIONS: dict[str, Callable] = {
+    f"jax.nn.{name}": getattr(jax.nn, name)
+    for name in ("elu", "gelu", "leaky_relu", "relu", "sigmoid", "silu", "softplus")
+} | {
+    "jax.numpy.tanh": jnp.tanh,
+    # What a network of Equinox has at its end, unless it is told otherwise.
+    "identity": inspect.signature(eqx.nn.MLP).parameters["final_activation"].default,
+}
+
+
+class Savable(eqx.Module):
+    """A model that writes itself to a file."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a safetensors file, for `iclab.models.load`."""
+        write(self, path)
+
+
+def write(model: eqx.Module, path: str | os.PathLike[str]) -> None:
+    """Write arrays by their place in the model, and its description in the header."""
+    arrays: dict[str, np.ndarray] = {}
+    description = _described(model, "", arrays)
+    write_tensors(path, arrays, {"model": description})
+
+
+def rebuilt(
+    description: Any, arrays: Mapping[str, np.ndarray], classes: Iterable[type]
+) -> Any:
+    """The model of a description, made of `classes` and of what their fields hold.
+
+    Nothing in it is called but the checks of its classes: a file says which fields have
+    which values, and is refused where they do not fit.
+    """
+    left = dict(arrays)
+    model = _rebuilt(description, "", left, _table(classes))
+    rule = "a file without arrays that belong nowhere"
+    require(not left, "load", "path", rule, f"{sorted(left)[:3]}")
+    return model
+
+
+def _described(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
+    inner = lambda name, one: _described(one, _join(place, name), arrays)  # noqa: E731
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _small("save", "model", value, place)
+    if value is None or isinstance(value, (bool, float, str)):
+        return value
+    if isinstance(value, eqx.Module):
+        names = [field.name for field in dataclasses.fields(value)]
+        fields = {name: inner(name, getattr(value, name)) for name in names}
+        return {"class": type(value).__name__, "fields": fields}
+    if isinstance(value, (np.ndarray, np.generic, jax.Array)):
+        # Keys for random numbers have a type of their own, and bfloat16 is no NumPy's.
+        storable = np.dtype(value.dtype).kind in "biuf" if _numeric(value) else False
+        rule = "a model of numbers, whole, real or true and false"
+        found = f"`{place}` of type {value.dtype}"
+        require(storable, "save", "model", rule, found)
+        arrays[place] = np.asarray(value)
+        return {"array": place}
+    if isinstance(value, (list, tuple)):
+        kind = "list" if isinstance(value, list) else "tuple"
+        return {kind: [inner(str(i), one) for i, one in enumerate(value)]}
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        return {"dict": {name: inner(name, one) for name, one in value.items()}}
+    known = [name for name, one in _FUNCTIONS.items() if one is value]
+    rule = f"made of modules, arrays, plain values and {', '.join(_FUNCTIONS)}"
+    require(bool(known), "save", "model", rule, f"`{place}` = {value!r}")
+    return {"function": known[0]}
+
+
+def _rebuilt(
+    value: Any,
+    place: str,
+    arrays: dict[str, np.ndarray],
+    classes: Mapping[str, type[eqx.Module]],
+) -> Any:
+    inner = lambda name, one: _rebuilt(one, _join(place, name), arrays, classes)  # noqa: E731
+    match value:
+        case None | bool() | float() | str():
+            return value
+        case int():
+            return _small("load", "path", value, place)
+        case {"class": str(name), "fields": dict(fields)}:
+            rule = f"a file with models of {', '.join(sorted(classes))}"
+            require(name in classes, "load", "path", rule, f"{name!r}")
+            return _instance(
+                classes[name],
+                {field: inner(field, one) for field, one in fields.items()},
+                place,
+            )
+        case {"array": str(name)}:
+            rule = f"a file with the array `{place}`, once"
+            require(name == place and name in arrays, "load", "path", rule, f"{name!r}")
+            return jnp.asarray(arrays.pop(name))
+        case {"tuple": list(items)}:
+            return tuple(inner(str(i), one) for i, one in enumerate(items))
+        case {"list": list(items)}:
+            return [inner(str(i), one) for i, one in enumerate(items)]
+        case {"dict": dict(items)}:
+            return {name: inner(name, one) for name, one in items.items()}
+        case {"function": str(name)} if name in _FUNCTIONS:
+            return _FUNCTIONS[name]
+        case _:
+            rule, found = "a file that describes a model", f"another at `{place}`"
+            raise ValueError(f"load: `path` must be {rule}, got {found}")
+
+
+def _instance(cls: type[eqx.Module], values: Mapping[str, Any], place: str) -> Any:
+    """A module with these fields, which its types and its own checks must accept."""
+    fields: Any = dataclasses.fields(cls)
+    names = [field.name for field in fields]
+    rule = f"a file whose {cls.__name__} has the fields {', '.join(names)}"
+    require(set(values) == set(names), "load", "path", rule, ", ".join(values))
+    module = object.__new__(cls)
+    with jaxtyping.jaxtyped("context"):  # equal letters are equal sizes
+        for field in fields:
+            value = values[field.name]
+            fits = all(
+                isinstance(one, (*kinds, int) if float in kinds else kinds)
+                and (type(one) is not bool or bool in kinds or object in kinds)
+                for one, kinds in _parts(value, field.type)
+            )
+            rule = f"a file whose {cls.__name__} has a `{field.name}` that fits"
+            found = f"{_text(value)} at `{_join(place, field.name)}`"
+            require(fits, "load", "path", rule, found)
+            object.__setattr__(module, field.name, value)
+    for parent in reversed(cls.__mro__):
+        if "__check_init__" in vars(parent):
+            parent.__check_init__(module)
+    return module
+
+
+def _parts(value: Any, kind: Any) -> list[tuple[Any, tuple[type, ...]]]:
+    """A value, or what it holds, and the classes that an annotation admits for it."""
+    if typing.get_origin(kind) in (tuple, list):
+        whole = (value, (typing.get_origin(kind),))
+        items = value if isinstance(value, (tuple, list)) else ()
+        first, *rest = typing.get_args(kind)
+        inside = first if rest in ([], [...]) else object
+        return [whole, *(part for one in items for part in _parts(one, inside))]
+    union = typing.get_origin(kind) in (typing.Union, types.UnionType)
+    kinds = typing.get_args(kind) if union else (kind,)
+    # What is no class says nothing that can be decided.
+    return [(value, tuple(one if isinstance(one, type) else object for one in kinds))]
+
+
+def _table(classes: Iterable[type]) -> dict[str, type[eqx.Module]]:
+    """Classes by name, with those that the types of their fields mention."""
+    found: dict[str, type[eqx.Module]] = {}
+    waiting = list(classes)
+    while waiting:
+        kind: Any = waiting.pop()
+        module = isinstance(kind, type) and issubclass(kind, eqx.Module)
+        if module and kind.__name__ not in found:
+            found[kind.__name__] = kind
+            waiting += [field.type for field in dataclasses.fields(kind)]
+        waiting += typing.get_args(kind)
+    return found
+
+
+def _small(owner: str, name: str, value: int, place: str) -> int:
+    """Whole numbers are sizes, and nothing is to be made of a size without end."""
+    rule = f"one whose whole numbers are at most {_LARGEST}"
+    require(abs(value) <= _LARGEST, owner, name, rule, f"`{place}` = {value}")
+    return value
+
+
+def _numeric(array: Any) -> bool:
+    return not jnp.issubdtype(array.dtype, jax.dtypes.extended)
+
+
+def _join(place: str, name: str) -> str:
+    return f"{place}.{name}" if place else name
+
+
+def _text(value: Any) -> str:
+    array = isinstance(value, jax.Array)
+    return f"{value.dtype}{list(value.shape)}" if array else repr(value)
