@@ -24,6 +24,7 @@ from iclab.evidence._numbers import (
     names as names,
     number as number,
 )
+from iclab.evidence._paper import Paper as Paper
 from iclab.evidence._runner import (
     AS_PRINTED as AS_PRINTED,
     GOOD_VERDICTS as GOOD_VERDICTS,

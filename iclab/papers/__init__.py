@@ -3,7 +3,7 @@
 Importing this folder is cheap: a result's file is loaded when it is run.
 """
 
-from iclab.papers._bibliography import PAPERS as PAPERS, Paper as Paper
+from iclab.papers._bibliography import PAPERS as PAPERS
 from iclab.papers._catalog import (
     ENTRIES as ENTRIES,
     Method as Method,

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from iclab.evidence import Claim, Entry, Figure
-from iclab.papers._bibliography import PAPERS, Paper
+from iclab.evidence import Claim, Entry, Figure, Paper
+from iclab.papers._bibliography import PAPERS
 from iclab.papers.ahn2023.contents import ENTRIES as AHN2023
 from iclab.papers.gatmiry2024.contents import ENTRIES as GATMIRY2024
 from iclab.papers.yang2024.contents import ENTRIES as YANG2024

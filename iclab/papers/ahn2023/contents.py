@@ -1,6 +1,30 @@
 """Table of contents of ahn2023, in the paper's order."""
 
-from iclab.evidence import Entry
+from iclab.evidence import Entry, Paper
+
+PAPER = Paper(
+    key="ahn2023",
+    title=(
+        "Transformers learn to implement preconditioned gradient descent "
+        "for in-context learning"
+    ),
+    authors=("Kwangjun Ahn", "Xiang Cheng", "Hadi Daneshmand", "Suvrit Sra"),
+    year=2023,
+    venue_or_note="NeurIPS 2023; locators follow the preprint of 2 June 2023",
+    arxiv="2306.00297",
+    bibtex="""\
+@inproceedings{ahn2023,
+  title         = {Transformers learn to implement preconditioned gradient descent
+                   for in-context learning},
+  author        = {Ahn, Kwangjun and Cheng, Xiang and Daneshmand, Hadi and
+                   Sra, Suvrit},
+  booktitle     = {Advances in Neural Information Processing Systems},
+  volume        = {36},
+  year          = {2023},
+  eprint        = {2306.00297},
+  archiveprefix = {arXiv}
+}""",
+)
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(

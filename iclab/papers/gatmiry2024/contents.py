@@ -1,6 +1,41 @@
 """Table of contents of gatmiry2024, in the paper's order."""
 
-from iclab.evidence import Entry
+from iclab.evidence import Entry, Paper
+
+PAPER = Paper(
+    key="gatmiry2024",
+    title=(
+        "Can Looped Transformers Learn to Implement Multi-step Gradient Descent "
+        "for In-context Learning?"
+    ),
+    authors=(
+        "Khashayar Gatmiry",
+        "Nikunj Saunshi",
+        "Sashank J. Reddi",
+        "Stefanie Jegelka",
+        "Sanjiv Kumar",
+    ),
+    year=2024,
+    venue_or_note="ICML 2024; locators follow the arXiv preprint",
+    arxiv="2410.08292",
+    bibtex="""\
+@inproceedings{gatmiry2024,
+  title         = {Can Looped Transformers Learn to Implement Multi-step Gradient
+                   Descent for In-context Learning?},
+  author        = {Gatmiry, Khashayar and Saunshi, Nikunj and Reddi, Sashank J. and
+                   Jegelka, Stefanie and Kumar, Sanjiv},
+  booktitle     = {Proceedings of the 41st International Conference on Machine
+                   Learning},
+  series        = {Proceedings of Machine Learning Research},
+  volume        = {235},
+  pages         = {15130--15152},
+  publisher     = {PMLR},
+  year          = {2024},
+  url           = {https://proceedings.mlr.press/v235/gatmiry24b.html},
+  eprint        = {2410.08292},
+  archiveprefix = {arXiv}
+}""",
+)
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(

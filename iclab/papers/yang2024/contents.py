@@ -1,6 +1,29 @@
 """Table of contents of yang2024, in the paper's order."""
 
-from iclab.evidence import Entry
+from iclab.evidence import Entry, Paper
+
+PAPER = Paper(
+    key="yang2024",
+    title=(
+        "In-Context Learning with Representations: "
+        "Contextual Generalization of Trained Transformers"
+    ),
+    authors=("Tong Yang", "Yu Huang", "Yingbin Liang", "Yuejie Chi"),
+    year=2024,
+    venue_or_note="NeurIPS 2024; locators follow the preprint of 20 August 2024",
+    arxiv="2408.10147",
+    bibtex="""\
+@inproceedings{yang2024,
+  title         = {In-Context Learning with Representations: Contextual
+                   Generalization of Trained Transformers},
+  author        = {Yang, Tong and Huang, Yu and Liang, Yingbin and Chi, Yuejie},
+  booktitle     = {Advances in Neural Information Processing Systems},
+  volume        = {37},
+  year          = {2024},
+  eprint        = {2408.10147},
+  archiveprefix = {arXiv}
+}""",
+)
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(

@@ -1,6 +1,31 @@
 """Table of contents of zhang2023, in the paper's order."""
 
-from iclab.evidence import Entry
+from iclab.evidence import Entry, Paper
+
+PAPER = Paper(
+    key="zhang2023",
+    title="Trained Transformers Learn Linear Models In-Context",
+    authors=("Ruiqi Zhang", "Spencer Frei", "Peter L. Bartlett"),
+    year=2024,
+    venue_or_note=(
+        "Journal of Machine Learning Research 25(49), 2024; "
+        "locators follow the preprint of 14 August 2023"
+    ),
+    arxiv="2306.09927",
+    bibtex="""\
+@article{zhang2023,
+  title         = {Trained Transformers Learn Linear Models In-Context},
+  author        = {Zhang, Ruiqi and Frei, Spencer and Bartlett, Peter L.},
+  journal       = {Journal of Machine Learning Research},
+  volume        = {25},
+  number        = {49},
+  pages         = {1--55},
+  year          = {2024},
+  url           = {https://jmlr.org/papers/v25/23-1042.html},
+  eprint        = {2306.09927},
+  archiveprefix = {arXiv}
+}""",
+)
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(
