@@ -112,14 +112,19 @@ def representation_optimum(
 
     $$A=(Z^\top Z+m\tau I_N)^{-1}\big(Z^\top\hat Z+(m\tau I_N,0)\big)$$
 
+    The matrix to invert is as good as singular when N > m and τ is small, so it is
+    never formed: with Z = UsVᵀ, A = V[s/(s² + mτ) UᵀẐ + mτ/(s² + mτ) Vᵀ(I_N, 0)].
+
     Source: yang2024, (34).
-    Assumes: τ > 0.
-    Differs from the paper: nothing.
+    Assumes: nothing; at τ = 0 it is the limit τ → 0.
+    Differs from the paper: τ = 0 is allowed.
     """
-    p = problem(
-        "representation_optimum", features, context_length, noise_variance, noisy=True
-    )
-    return _solve(p.gram, _targets(p))
+    p = problem("representation_optimum", features, context_length, noise_variance)
+    U, V, gain, noise = _axes(p)
+    size = len(gain)
+    along = gain[:, None] * (U[:, :size].T @ p.Z_hat)
+    copied = (V * noise[None, : p.N]) @ V.T @ jnp.eye(p.N, p.K)
+    return V[:, :size] @ along + copied
 
 
 def representation_infimum(
@@ -130,17 +135,16 @@ def representation_infimum(
     $$L^\star=\frac1{2K}\sum_{k=1}^K\big(\lVert z_k\rVert^2+m\tau-c_k^\top(Z^\top Z+
       m\tau I)^{-1}c_k\big),\qquad c_k=Z^\top z_k+m\tau e_k1\{k\le N\}$$
 
-    The terms k ≤ N vanish: a label that is shown can be copied.
+    The terms k ≤ N vanish, since a label that is shown can be copied, and in the others
+    ‖z_k‖² − c_kᵀ(ZᵀZ + mτI)⁻¹c_k = mτ z_kᵀ(ZZᵀ + mτI)⁻¹z_k, where nothing cancels.
 
     Source: yang2024, Lemma 5.
-    Assumes: Assumption 1, τ > 0.
+    Assumes: Assumption 1; at τ = 0 it is the limit τ → 0.
     Differs from the paper: the printed L* lacks mτ for k > N; see
-        `representation_infimum_printed`.
+        `representation_infimum_printed`. τ = 0 is allowed.
     """
-    p = problem(
-        "representation_infimum", features, context_length, noise_variance, noisy=True
-    )
-    return (jnp.sum(_unexplained(p)) + p.m * p.tau * p.K) / (2 * p.K)
+    p = problem("representation_infimum", features, context_length, noise_variance)
+    return _unexplained(p) + p.m * p.tau * (p.K - p.N) / (2 * p.K)
 
 
 def representation_infimum_printed(
@@ -149,17 +153,11 @@ def representation_infimum_printed(
     """L* as Lemma 5 of yang2024 prints it, too small by mτ(K − N)/(2K).
 
     Source: yang2024, Lemma 5.
-    Assumes: τ > 0.
+    Assumes: as `representation_infimum`.
     Differs from the paper: nothing; `representation_infimum` is the infimum.
     """
-    p = problem(
-        "representation_infimum_printed",
-        features,
-        context_length,
-        noise_variance,
-        noisy=True,
-    )
-    return (jnp.sum(_unexplained(p)) + p.m * p.tau * p.N) / (2 * p.K)
+    owner = "representation_infimum_printed"
+    return _unexplained(problem(owner, features, context_length, noise_variance))
 
 
 def representation_residuals_printed(
@@ -253,12 +251,21 @@ def _solve(
     return jax.scipy.linalg.solve(gram, right, assume_a="pos")
 
 
-def _targets(p: Problem) -> Float[Array, "N K"]:
-    """Columns c_k = Zᵀz_k + mτe_k1{k ≤ N}: covariances of shown labels with label k."""
-    return p.Z.T @ p.Z_hat + p.m * p.tau * jnp.eye(p.N, p.K)
+def _axes(p: Problem) -> tuple[Array, Array, Array, Array]:
+    """Z = UsVᵀ with square U and V; s/(s² + mτ), and mτ/(s² + mτ) with s = 0 after it.
+
+    Without a singular value the second is 1, whatever τ: it is its limit at τ = 0.
+    """
+    U, s, Vt = jnp.linalg.svd(p.Z, full_matrices=True)
+    present = s > s[0] * 1e-12  # what is smaller is the round-off of zeros
+    square = jnp.where(present, s**2 + p.m * p.tau, 1.0)
+    gain = jnp.where(present, s / square, 0.0)
+    noise = jnp.where(present, p.m * p.tau / square, 1.0)
+    return U, Vt.T, gain, jnp.pad(noise, (0, max(p.m, p.N) - len(s)), constant_values=1)
 
 
-def _unexplained(p: Problem) -> Float[Array, " K"]:
-    """‖z_k‖² − c_kᵀ(ZᵀZ + mτI)⁻¹c_k for every k."""
-    c = _targets(p)
-    return jnp.sum(p.Z_hat**2, axis=0) - jnp.sum(c * _solve(p.gram, c), axis=0)
+def _unexplained(p: Problem) -> Float[Array, ""]:
+    """Σ_{k>N} mτ z_kᵀ(ZZᵀ + mτI)⁻¹z_k, over 2K."""
+    U, _, _, noise = _axes(p)
+    along = U.T @ p.Z_hat[:, p.N :]
+    return jnp.sum(noise[: p.m, None] * along**2) / (2 * p.K)

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import mpmath
 import numpy as np
 import pytest
 
@@ -99,6 +100,47 @@ def test_printed_residuals_are_others():
     assert np.max(np.abs(printed - right)) > 0.01
 
 
+@pytest.mark.parametrize(("N", "m"), [(4, 2), (2, 4), (3, 3)])
+@pytest.mark.parametrize("tau", [1.0, 1e-6, 1e-10, 1e-14, 1e-16, 1e-30])
+def test_small_noise_costs_no_digits(N, m, tau):
+    """Six random features against (34) and Lemma 5 as they stand, at 80 digits."""
+    features = np.random.default_rng(N).standard_normal((6, m))
+    with mpmath.workdps(80):
+        Z_hat, noise = mpmath.matrix(features.T.tolist()), m * mpmath.mpf(tau)
+        Z = Z_hat[:, :N]
+        targets = Z.T * Z_hat
+        for k in range(N):
+            targets[k, k] += noise
+        gram = Z.T * Z + noise * mpmath.eye(N)
+        A = mpmath.inverse(gram) * targets
+        explained = targets.T * A
+        squares = Z_hat.T * Z_hat
+        rest = [squares[k, k] + noise - explained[k, k] for k in range(6)]
+        infimum = float(mpmath.fsum(rest) / 12)
+    found = representation_optimum(jnp.asarray(features), N, tau)
+    # Of the order of the condition number of the features, not of the matrix.
+    assert_close(found, np.array(A.tolist(), float), rtol=1e-11)
+    assert_close(
+        representation_infimum(jnp.asarray(features), N, tau), infimum, atol=0
+    )
+    closed = representation_optimum_closed(jnp.asarray(features), N, tau)
+    assert_close(found, closed, rtol=1e-11)
+
+
+@pytest.mark.parametrize(("N", "m"), [(4, 2), (2, 4), (3, 3)])
+def test_no_noise_is_the_limit(N, m):
+    features = jnp.asarray(np.random.default_rng(N).standard_normal((6, m)))
+    A = representation_optimum(features, N, 0.0)
+    assert_close(A, representation_optimum_closed(features, N, 0.0))
+    assert_close(A, representation_optimum(features, N, 1e-18), rtol=1e-11)
+    assert_close(
+        representation_infimum(features, N, 0.0), representation_loss(A, features, 0.0)
+    )
+    repeated = features.at[1].set(features[0])  # two alike: only their sum is known
+    A = representation_optimum(repeated, N, 0.0)
+    assert_close(A, representation_optimum(repeated, N, 1e-18), rtol=1e-11)
+
+
 def test_noiseless_limit():
     # N = m = 2 at τ = 0: labels determine λ, and the loss vanishes.
     A = representation_optimum_closed(FEATURES, N, 0.0)
@@ -121,8 +163,8 @@ def test_noiseless_limit():
             "representation_infimum: `noise_variance` must be ≥ 0 and finite, got -1.0",
         ),
         (
-            lambda: representation_optimum(FEATURES, N, 0.0),
-            "representation_optimum: `noise_variance` must be > 0, got 0.0",
+            lambda: representation_gradient(Q, W, TOKENS, FEATURES, N, 0.0),
+            "representation_gradient: `noise_variance` must be > 0, got 0.0",
         ),
         (
             lambda: representation_loss(jnp.ones((2, 3)), FEATURES, TAU),
