@@ -78,6 +78,7 @@ from iclab.theory._lsa_risk import (
 )
 from iclab.theory._optimal_steps import (
     marchenko_pastur_optimal_steps as marchenko_pastur_optimal_steps,
+    optimal_filter as optimal_filter,
     optimal_gd_plus_plus as optimal_gd_plus_plus,
     optimal_steps as optimal_steps,
     residual_polynomial as residual_polynomial,

@@ -8,12 +8,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, UInt32
 
-from iclab.core import covariance_matrix, finite_array, positive_integer, require
+from iclab.core import (
+    covariance_matrix,
+    finite_array,
+    finite_number,
+    is_traced,
+    positive_integer,
+    require,
+)
 from iclab.theory._expected_trace import LARGEST_DEGREE as LONGEST_WORD, expected_trace
 from iclab.theory._wishart_quadrature import LARGEST_DEGREE, wishart_quadrature
 from iclab.theory._wishart_samples import wishart_samples
 
 _EXACT_LAYERS = LONGEST_WORD // 2
+
+Number = float | int | Float[Array, ""]
 
 
 def linear_transformer_loss(
@@ -23,6 +32,7 @@ def linear_transformer_loss(
     covariance: Float[Array, "d d"],
     weight_covariance: Float[Array, "d d"] | None = None,
     samples: int,
+    noise_variance: Number = 0.0,
 ) -> Float[Array, ""]:
     r"""Exact in-context loss of a linear transformer of one to three layers.
 
@@ -34,12 +44,17 @@ def linear_transformer_loss(
     f = E(wᵀG x_query)². Expanding G gives words in S and fixed matrices, which
     `expected_trace` averages exactly. Differentiable to any order in A, Σ and Ω.
 
+    Noise of variance σ² = `noise_variance` on the labels adds (σ²/n) E tr(SHΣHᵀ) with
+    SH = I − G: the prediction is cᵀHx_query, c = (1/n)Σyᵢxᵢ, and the noise in c has
+    covariance σ²S/n. The loss is the distance to ⟨w, x_query⟩, without noise.
+
     A given `B` (P_i = diag(B_i, 1), see `sampled_transformer_loss`) raises the degree
     in S beyond what is exact here, except with one layer, where it has no effect.
 
     Source: ahn2023, (5) with the parameters (9); Theorems 3 and 4 are about this loss.
-    Assumes: noiseless labels, Gaussian inputs, at most three layers.
-    Differs from the paper: A_i need not be symmetric; k counts layers, A_0 … A_{k−1}.
+    Assumes: Gaussian inputs, at most three layers.
+    Differs from the paper: A_i need not be symmetric; k counts layers, A_0 … A_{k−1};
+        labels there have no noise.
     """
     owner = "linear_transformer_loss"
     Sigma, Omega = _covariances(owner, covariance, weight_covariance)
@@ -58,12 +73,18 @@ def linear_transformer_loss(
         )
         require(k == 1, owner, "B", rule, f"{k} layers of it")
     n = positive_integer(samples, owner, "samples")
+    finite_number(noise_variance, owner, "noise_variance", at_least=0)
     # Every matrix that a word may hold: A_u, A_uᵀ, A_uΣA_vᵀ, A_uΣΩ, Ω.
     pairs = jnp.einsum("uij,jk,vlk->uvil", A, Sigma, A).reshape(k * k, d, d)
     letters = jnp.concatenate([A, A.mT, pairs, A @ (Sigma @ Omega), Omega[None]])
     total = jnp.trace(Omega @ Sigma)
     for words, times in _words_by_degree(k):
         total = total + times @ expected_trace(letters[words], Sigma, n)
+    if absent(noise_variance):
+        return total
+    for words, times in _noise_words_by_degree(k):
+        power = times @ expected_trace(letters[words], Sigma, n)
+        total = total + noise_variance / n * power
     return total
 
 
@@ -72,20 +93,28 @@ def scalar_transformer_loss(
     b: Float[Array, " k"] | None,
     dimension: int,
     samples: int,
+    *,
+    noise_variance: Number = 0.0,
+    signal_variance: Number = 1.0,
 ) -> Float[Array, ""]:
     r"""Exact in-context loss of a linear transformer with A_i = a_i Σ⁻¹, B_i = b_i I.
 
-    $$f=d\int c_k(h)^2\,d\mu(h),\qquad
-      c_{i+1}=c_i\,(1+a_ihs_i^2),\quad s_{i+1}=s_i\,(1+b_ia_ihs_i^2),\quad c_0=s_0=1$$
+    $$f=d\int\Big[v\,c_k(h)^2+\frac{\sigma^2}n\,h\,g_k(h)^2\Big]d\mu(h),\qquad
+      1-hg_k=c_k,$$
+
+    $$c_{i+1}=c_i\,(1+a_ihs_i^2),\quad s_{i+1}=s_i\,(1+b_ia_ihs_i^2),\quad c_0=s_0=1$$
 
     with a_i = `a[i]`, b_i = `b[i]` (None: zeros), d = `dimension`, n = `samples` and μ
     the mean spectrum of the whitened sample covariance: c_k is the factor that the
     network leaves on the eigendirection of eigenvalue h. The integrand is a polynomial,
     so `wishart_quadrature` is exact. Differentiable in a and b.
 
+    σ² = `noise_variance` of the labels, 0 in the paper. v = `signal_variance` is 1 for
+    w ~ N(0, Σ⁻¹); any prior N(0, Ω) has v = tr(ΩΣ)/d, since E c(S)² is a multiple of I.
+
     Source: ahn2023, the sets S of Theorems 4 (b = 0) and 5.
-    Assumes: w ~ N(0, Σ⁻¹), Gaussian inputs; any Σ gives this same value.
-    Differs from the paper: nothing.
+    Assumes: Gaussian inputs; any Σ gives this same value.
+    Differs from the paper: noise and priors are ours.
     """
     owner = "scalar_transformer_loss"
     a, b = layer_numbers(owner, a, b)
@@ -96,9 +125,15 @@ def scalar_transformer_loss(
         "(sampled_transformer_loss has no such limit)"
     )
     require(degree <= LARGEST_DEGREE, owner, "a", rule, f"{k} layers, degree {degree}")
+    finite_number(noise_variance, owner, "noise_variance", at_least=0)
+    finite_number(signal_variance, owner, "signal_variance", at_least=0)
     h, weight = wishart_quadrature(dimension, samples, degree)
-    c = scalar_residual(a, jnp.zeros_like(a) if b is None else a * b, h)
-    return dimension * jnp.sum(weight * c**2)
+    c, g = scalar_filter(a, jnp.zeros_like(a) if b is None else a * b, h)
+    loss = signal_variance * (dimension * jnp.sum(weight * c**2))
+    if absent(noise_variance):
+        return loss
+    power = noise_variance / samples * jnp.sum(weight * h * g**2)
+    return loss + dimension * power
 
 
 def sampled_transformer_loss(
@@ -108,6 +143,7 @@ def sampled_transformer_loss(
     covariance: Float[Array, "d d"],
     weight_covariance: Float[Array, "d d"] | None = None,
     samples: int,
+    noise_variance: Number = 0.0,
     key: Key[Array, ""] | UInt32[Array, "2"],
     draws: int,
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
@@ -118,16 +154,17 @@ def sampled_transformer_loss(
       F_{i+1}=F_i+B_iF_iSF_i^\top A_iF_i$$
 
     with the factors of G in order from left to right, A_i = `A[i]`, B_i = `B[i]` (None:
-    zeros), Σ = `covariance`, Ω = `weight_covariance` (default Σ⁻¹) and n = `samples`.
-    The weights w and the query are integrated out; only S is drawn, `draws` times, at a
-    cost that does not depend on n. Returns mean and standard error. Differentiable in
-    A, B, Σ and Ω at fixed `key`.
+    zeros), Σ = `covariance`, Ω = `weight_covariance` (default Σ⁻¹) and n = `samples`;
+    `noise_variance` of the labels as in `linear_transformer_loss`. The weights w and
+    the query are integrated out; only S is drawn, `draws` times, at a cost that does
+    not depend on n. Returns mean and standard error. Differentiable in A, B, Σ and Ω at
+    fixed `key`.
 
     With B free a few rare prompts may carry the loss, and then the standard error is
     too small as well: compare with `scalar_transformer_loss` where it applies.
 
     Source: ahn2023, (5) with the parameters (13).
-    Assumes: noiseless labels, Gaussian inputs, positive definite Σ.
+    Assumes: Gaussian inputs, positive definite Σ.
     Differs from the paper: A_i need not be symmetric; k counts layers.
     """
     owner = "sampled_transformer_loss"
@@ -138,10 +175,16 @@ def sampled_transformer_loss(
     n = positive_integer(samples, owner, "samples")
     draws = positive_integer(draws, owner, "draws")
     require(draws >= 2, owner, "draws", "at least 2 for a standard error", draws)
+    finite_number(noise_variance, owner, "noise_variance", at_least=0)
     S = wishart_samples(key, Sigma, n, (draws,))
     losses = jax.vmap(
         lambda one: transformer_loss_given(
-            one, A, B, covariance=Sigma, weight_covariance=Omega
+            one,
+            A,
+            B,
+            covariance=Sigma,
+            weight_covariance=Omega,
+            noise_over_samples=noise_variance / n,
         )
     )(S)
     return jnp.mean(losses), jnp.std(losses, ddof=1) / jnp.sqrt(draws)
@@ -225,16 +268,42 @@ def _words_by_degree(k: int) -> list[tuple[np.ndarray, np.ndarray]]:
     return [(np.array(words), np.array(times)) for words, times in by_degree]
 
 
-def scalar_residual(
+@functools.cache
+def _noise_words_by_degree(k: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Words of tr(SHΣHᵀ) with SH = I − G, as in `_words_by_degree`.
+
+    H is minus the sum of A_{u₁} S A_{u₂} S ⋯ over the sets U that are not empty.
+    """
+    transposed, pair = k, 2 * k
+    sets = [U for j in range(k, 0, -1) for U in itertools.combinations(range(k), j)]
+    by_degree = [([], []) for _ in range(2 * k - 1)]
+    for U, V in itertools.combinations_with_replacement(sets, 2):
+        middle = pair + k * U[-1] + V[-1]
+        words, times = by_degree[len(U) + len(V) - 2]
+        words.append([*U[:-1], middle, *(transposed + v for v in V[-2::-1])])
+        times.append(1.0 if U == V else 2.0)
+    return [(np.array(words), np.array(times)) for words, times in by_degree]
+
+
+def absent(noise_variance: object) -> bool:
+    """Whether there is known to be no noise, and nothing need be computed for it."""
+    return not is_traced(noise_variance) and float(np.asarray(noise_variance)) == 0.0
+
+
+def scalar_filter(
     a: Float[Array, " k"], beta: Float[Array, " l"], h: Float[Array, " m"]
-) -> Float[Array, " m"]:
-    """c(h) of `scalar_transformer_loss` with β_i = a_i b_i; the last β is not used."""
-    c, s = jnp.ones_like(h), jnp.ones_like(h)
+) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
+    """c(h) and g(h) = (1 − c)/h of `scalar_transformer_loss`, with β_i = a_i b_i.
+
+    The last β is not used, and nothing is divided by h.
+    """
+    c, s, g = jnp.ones_like(h), jnp.ones_like(h), jnp.zeros_like(h)
     for i in range(a.shape[0]):
+        g = g - a[i] * c * s**2
         c = c * (1 + a[i] * h * s**2)
         if i < a.shape[0] - 1:
             s = s * (1 + beta[i] * h * s**2)
-    return c
+    return c, g
 
 
 def transformer_loss_given(
@@ -244,22 +313,29 @@ def transformer_loss_given(
     *,
     covariance: Float[Array, "d d"],
     weight_covariance: Float[Array, "d d"],
+    noise_over_samples: Number = 0.0,
 ) -> Float[Array, ""]:
-    r"""Loss on prompts with a given sample covariance, tr(ΩGΣGᵀ).
+    r"""Loss on prompts with a given sample covariance, tr(ΩGΣGᵀ) + (σ²/n) tr(SHΣHᵀ).
 
-    G, A, B, Σ, Ω as in `sampled_transformer_loss`, S = `sample_covariance`: the mean
-    over S is the in-context loss. Values are not checked, so that it can be mapped over
-    millions of draws.
+    G, A, B, Σ, Ω as in `sampled_transformer_loss`, S = `sample_covariance`, SH = I − G
+    and σ²/n = `noise_over_samples`: the mean over S is the in-context loss. Values are
+    not checked, so that it can be mapped over millions of draws.
 
     Source: ahn2023, (5) with the parameters (13), w and the query integrated out.
-    Assumes: noiseless labels, E w wᵀ = Ω, E x_q x_qᵀ = Σ.
-    Differs from the paper: A_i need not be symmetric; k counts layers.
+    Assumes: E w wᵀ = Ω, E x_q x_qᵀ = Σ.
+    Differs from the paper: A_i need not be symmetric; k counts layers; noise is ours.
     """
     S, Sigma, Omega = sample_covariance, covariance, weight_covariance
     G = F = jnp.eye(S.shape[0], dtype=S.dtype)
+    H, noisy = jnp.zeros_like(G), not absent(noise_over_samples)
     for i in range(A.shape[0]):
         step = S @ F.T @ A[i] @ F
+        if noisy:
+            H = H - F.T @ A[i] @ F + H @ step
         G = G + G @ step
         if B is not None:
             F = F + B[i] @ F @ step
-    return jnp.sum((Omega @ G) * (G @ Sigma))
+    loss = jnp.sum((Omega @ G) * (G @ Sigma))
+    if noisy:
+        loss = loss + noise_over_samples * jnp.sum((S @ H) * (H @ Sigma))
+    return loss

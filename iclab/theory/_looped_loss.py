@@ -18,6 +18,7 @@ from iclab.core import (
     symmetric_matrix,
 )
 from iclab.theory._expected_trace import LARGEST_DEGREE, expected_trace
+from iclab.theory._linear_transformer_loss import Number, absent, scalar_filter
 from iclab.theory._wishart_quadrature import wishart_quadrature
 from iclab.theory._wishart_samples import wishart_samples
 
@@ -30,41 +31,57 @@ def looped_loss(
     u: Float[Array, " d"] | None = None,
     *,
     covariance: Float[Array, "d d"],
+    weight_covariance: Float[Array, "d d"] | None = None,
     samples: int,
     loops: int,
+    noise_variance: Number = 0.0,
 ) -> Float[Array, ""]:
     r"""Exact in-context loss of one linear attention layer applied L times.
 
-    $$L(A,u)=\mathbb E\operatorname{tr}(\Sigma_\star^{-1}G\Sigma_\star G^\top)
-      +\mathbb E\,u^\top(I-G)\Sigma_\star(I-G)^\top u,\qquad
-      G=(I-SA)^L,\quad S=\tfrac1n\sum_{i=1}^nx_ix_i^\top$$
+    $$L(A,u)=\mathbb E\operatorname{tr}(\Omega G\Sigma_\star G^\top)
+      +\mathbb E\,u^\top(I-G)\Sigma_\star(I-G)^\top u
+      +\tfrac{\sigma^2}n\,\mathbb E\operatorname{tr}(SH\Sigma_\star H^\top),$$
 
-    with A and u (None: zeros) the weights of Section 3.5, Σ⋆ = `covariance`,
-    n = `samples` and L = `loops`. Multiples of Σ⋆⁻¹ are exact by quadrature up to 64
-    loops, any other A by averaging words in S up to three (`expected_trace`); beyond,
-    `sampled_looped_loss` serves. Differentiable in A, u and Σ⋆; a traced A counts as
-    any other A.
+    $$G=(I-SA)^L=I-SH,\quad S=\tfrac1n\sum_{i=1}^nx_ix_i^\top$$
+
+    with A and u (None: zeros) the weights of Section 3.5, Σ⋆ = `covariance`, Ω =
+    `weight_covariance` of w (default Σ⋆⁻¹), n = `samples`, L = `loops` and σ² =
+    `noise_variance` of the labels (the loss is the distance to ⟨w, x_q⟩, without it).
+    Multiples of Σ⋆⁻¹ are exact by quadrature up to 64 loops, any other A by averaging
+    words in S up to three (`expected_trace`); beyond, `sampled_looped_loss` serves.
+    Differentiable in A, u and Σ⋆; a traced A counts as any other A.
 
     Source: gatmiry2024, Lemma A.3 as corrected: Σ⋆ stands where Σ is printed.
-    Assumes: w ~ N(0, Σ⋆⁻¹), Gaussian inputs, noiseless labels.
+    Assumes: w of mean 0 and covariance Ω, Gaussian inputs.
     Differs from the paper: Lemma 4.1 is this only for multiples of Σ⋆⁻¹; A need not be
-        symmetric.
+        symmetric; there Ω = Σ⋆⁻¹ and σ = 0.
     """
     owner = "looped_loss"
     A, u, Sigma = _weights(owner, A, u, covariance)
+    Omega = _prior(owner, weight_covariance, Sigma)
     n, L = _sizes(owner, samples, loops)
+    finite_number(noise_variance, owner, "noise_variance", at_least=0)
     d = A.shape[0]
     step = _multiple_of_inverse(A, Sigma)
     if step is not None:
         h, weight = wishart_quadrature(d, n, 2 * L)
         c = (1 - step * h) ** L
-        return d * weight @ c**2 + (u @ Sigma @ u) * (weight @ (1 - c) ** 2)
+        # E c(S)² is a multiple of I once whitened, so that Ω enters by its trace.
+        signal = d if weight_covariance is None else jnp.trace(Omega @ Sigma)
+        loss = signal * weight @ c**2 + (u @ Sigma @ u) * (weight @ (1 - c) ** 2)
+        if absent(noise_variance):
+            return loss
+        _, g = scalar_filter(jnp.full(L, -step), jnp.zeros(L), h)
+        return loss + d * noise_variance / n * (weight @ (h * g**2))
     rule = (
         f"at most {_EXACT_LOOPS} to be exact for matrices that are not multiples of "
         "the inverse covariance (sampled_looped_loss has no such limit)"
     )
     require(L <= _EXACT_LOOPS, owner, "loops", rule, L)
-    return _averaged_words(A, u, Sigma, n, L)
+    loss = _averaged_words(A, u, Sigma, Omega, n, L)
+    if absent(noise_variance):
+        return loss
+    return loss + noise_variance / n * _averaged_noise_words(A, Sigma, n, L)
 
 
 def looped_loss_lemma_4_1(
@@ -105,8 +122,10 @@ def sampled_looped_loss(
     u: Float[Array, " d"] | None = None,
     *,
     covariance: Float[Array, "d d"],
+    weight_covariance: Float[Array, "d d"] | None = None,
     samples: int,
     loops: int,
+    noise_variance: Number = 0.0,
     key: Key[Array, ""] | UInt32[Array, "2"],
     draws: int,
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
@@ -117,17 +136,30 @@ def sampled_looped_loss(
     eigenvalue of SA beyond 2), and then the standard error is too small as well.
 
     Source: gatmiry2024, Lemma A.3 as corrected.
-    Assumes: w ~ N(0, Σ⋆⁻¹), Gaussian inputs, noiseless labels.
+    Assumes: as `looped_loss`.
     Differs from the paper: as `looped_loss`.
     """
     owner = "sampled_looped_loss"
     A, u, Sigma = _weights(owner, A, u, covariance)
+    Omega = _prior(owner, weight_covariance, Sigma)
+    finite_number(noise_variance, owner, "noise_variance", at_least=0)
     n = positive_integer(samples, owner, "samples")
     L = positive_integer(loops, owner, "loops")
     draws = positive_integer(draws, owner, "draws")
     require(draws >= 2, owner, "draws", "at least 2 for a standard error", draws)
     S = wishart_samples(key, Sigma, n, (draws,))
-    losses = jax.vmap(lambda one: looped_loss_given(one, A, u, Sigma, L))(S)
+    prior = None if weight_covariance is None else Omega
+    losses = jax.vmap(
+        lambda one: looped_loss_given(
+            one,
+            A,
+            u,
+            Sigma,
+            L,
+            weight_covariance=prior,
+            noise_over_samples=noise_variance / n,
+        )
+    )(S)
     return jnp.mean(losses), jnp.std(losses, ddof=1) / jnp.sqrt(draws)
 
 
@@ -137,20 +169,36 @@ def looped_loss_given(
     u: Float[Array, " d"],
     covariance: Float[Array, "d d"],
     loops: int,
+    *,
+    weight_covariance: Float[Array, "d d"] | None = None,
+    noise_over_samples: Number = 0.0,
 ) -> Float[Array, ""]:
     """Loss on prompts with sample covariance S: the mean over S is `looped_loss`.
 
-    Values are not checked, so that it can be mapped over millions of draws.
+    Ω = `weight_covariance` (default Σ⋆⁻¹), σ²/n = `noise_over_samples`. Values are not
+    checked, so that it can be mapped over millions of draws.
 
     Source: gatmiry2024, Lemma A.3 as corrected, before the mean over X.
-    Assumes: w ~ N(0, Σ⋆⁻¹), E x_q x_qᵀ = Σ⋆.
+    Assumes: E w wᵀ = Ω, E x_q x_qᵀ = Σ⋆.
     Differs from the paper: as `looped_loss`.
     """
     S, Sigma = sample_covariance, covariance
     identity = jnp.eye(S.shape[0], dtype=S.dtype)
     G = jnp.linalg.matrix_power(identity - S @ A, loops)
     v = u @ (identity - G)
-    return jnp.sum(jnp.linalg.solve(Sigma, G) * (G @ Sigma)) + v @ Sigma @ v
+    if weight_covariance is None:
+        weighted = jnp.linalg.solve(Sigma, G)
+    else:
+        weighted = weight_covariance @ G
+    loss = jnp.sum(weighted * (G @ Sigma)) + v @ Sigma @ v
+    if absent(noise_over_samples):
+        return loss
+    # H = A Σ_{j<L} (I − SA)ʲ, and S H = I − G.
+    H, power = A, A
+    for _ in range(loops - 1):
+        power = power - power @ S @ A
+        H = H + power
+    return loss + noise_over_samples * jnp.sum((S @ H) * (H @ Sigma))
 
 
 def loss_by_test_loops(
@@ -181,6 +229,7 @@ def _averaged_words(
     A: Float[Array, "d d"],
     u: Float[Array, " d"],
     Sigma: Float[Array, "d d"],
+    prior: Float[Array, "d d"],
     n: int,
     L: int,
 ) -> Float[Array, ""]:
@@ -188,7 +237,7 @@ def _averaged_words(
     outer = jnp.outer(u, u)
     # E w wᵀ + u uᵀ in place of E w wᵀ collects all that is quadratic in G; of
     # uᵀ(I − G)Σ⋆(I − G)ᵀu there is uᵀΣ⋆u − 2uᵀGΣ⋆u besides.
-    Omega = jnp.linalg.inv(Sigma) + outer
+    Omega = prior + outer
     middle = A @ Sigma @ A.T
     total = jnp.trace(Omega @ Sigma) - u @ Sigma @ u
     for degree in range(1, 2 * L + 1):
@@ -204,6 +253,36 @@ def _averaged_words(
         stacked = jnp.stack([jnp.stack(word) for word in words])
         total = total + jnp.array(times, float) @ expected_trace(stacked, Sigma, n)
     return total
+
+
+def _averaged_noise_words(
+    A: Float[Array, "d d"], Sigma: Float[Array, "d d"], n: int, L: int
+) -> Float[Array, ""]:
+    """E tr(SHΣ⋆Hᵀ) with H = Σ_j C(L,j)(−1)ʲ⁺¹A(SA)ʲ⁻¹ multiplied out."""
+    middle, total = A @ Sigma @ A.T, jnp.zeros(())
+    for i in range(1, L + 1):
+        for j in range(1, i + 1):
+            word = jnp.stack([*[A] * (i - 1), middle, *[A.T] * (j - 1)])
+            times = (-1) ** (i + j) * math.comb(L, i) * math.comb(L, j)
+            times *= 1 if i == j else 2
+            total = total + times * expected_trace(word, Sigma, n)
+    return total
+
+
+def _prior(
+    owner: str, weight_covariance: object, Sigma: Float[Array, "d d"]
+) -> Float[Array, "d d"]:
+    """Ω, which is Σ⋆⁻¹ unless given."""
+    if weight_covariance is None:
+        return jnp.linalg.inv(Sigma)
+    with jax.ensure_compile_time_eval():
+        return covariance_matrix(
+            weight_covariance,
+            owner,
+            "weight_covariance",
+            dimension=Sigma.shape[0],
+            singular=True,
+        )
 
 
 def _sizes(owner: str, samples: object, loops: object) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from typing import Any  # for numbers of mpmath, whose classes are made at run t
 
 import jax.numpy as jnp
 import mpmath
+import numpy as np
 from jaxtyping import Array, Float
 
 from iclab.core import finite_number, positive_integer, require
@@ -18,35 +19,59 @@ from iclab.theory._wishart_quadrature import (
     wishart_quadrature,
 )
 
+# Places at which the slope's sign is looked at, where noise may bring several zeros.
+_SCANNED = 4096
+
 # The expansion needs 2L moments as polynomials in 1/n, in exact arithmetic.
 _MOST_EXPANDED_LOOPS = 16
 
 
-def looped_optimum(dimension: int, samples: int, loops: int) -> tuple[float, float]:
+def looped_optimum(
+    dimension: int,
+    samples: int,
+    loops: int,
+    *,
+    noise_variance: float | int = 0.0,
+    signal_variance: float | int = 1.0,
+) -> tuple[float, float]:
     r"""The best symmetric weights of a looped transformer, A = a Σ⋆⁻¹, and their loss.
 
-    $$a^\star=\arg\min_a\;d\int(1-ah)^{2L}\,d\mu(h)$$
+    $$a^\star=\arg\min_a\;d\int\Big[v\,(1-ah)^{2L}+\frac{\sigma^2}n
+      \frac{(1-(1-ah)^L)^2}h\Big]d\mu(h)$$
 
     with d = `dimension`, n = `samples`, L = `loops` and μ the mean spectrum of the
-    whitened sample covariance: an even power, so the function is convex and its slope
-    has a single zero. Returns a⋆ and the loss, both right to float64.
+    whitened sample covariance: an even power, so without noise the function is convex
+    and its slope has a single zero. Returns a⋆ and the loss, both right to float64.
 
-    Among A ≽ 0 and all u no other weights do as well: the loss is at least what Lemma
-    4.1 prints, with equality at multiples of Σ⋆⁻¹, and that expression is convex in A
-    and, once whitened, invariant under rotations. Matrices that are not symmetric can
-    do better from two loops on: with J a rotation by 90°, A = aI + εJ does at d = L = 2
-    for n ≥ 15.
+    With noise of variance σ² = `noise_variance` on the labels there may be several
+    zeros, all in (0, 2): a⋆ is the best of them among multiples of Σ⋆⁻¹. v =
+    `signal_variance` is 1 for w ~ N(0, Σ⋆⁻¹) and tr(ΩΣ⋆)/d for w ~ N(0, Ω).
+
+    Without noise, among A ≽ 0 and all u no other weights do as well: the loss is at
+    least what Lemma 4.1 prints, with equality at multiples of Σ⋆⁻¹, and that expression
+    is convex in A and, once whitened, invariant under rotations. Matrices that are not
+    symmetric can do better from two loops on: with J a rotation by 90°, A = aI + εJ
+    does at d = L = 2 for n ≥ 15.
 
     Source: gatmiry2024, Theorem 3.2, which bounds how far A may be from Σ⋆⁻¹.
-    Assumes: w ~ N(0, Σ⋆⁻¹), x ~ N(0, Σ⋆) for any Σ⋆, noiseless labels, L ≤ 64.
-    Differs from the paper: exact, where the paper has 1 ± 8δd^{1/(2L)}.
+    Assumes: x ~ N(0, Σ⋆) for any Σ⋆, L ≤ 64.
+    Differs from the paper: exact, where the paper has 1 ± 8δd^{1/(2L)}; labels there
+        have no noise.
     """
     owner = "looped_optimum"
     d = positive_integer(dimension, owner, "dimension")
     n = positive_integer(samples, owner, "samples")
     L = positive_integer(loops, owner, "loops")
     require(L <= MOST_LOOPS, owner, "loops", f"at most {MOST_LOOPS}", L)
-    return _looped_optimum(d, n, L)
+    finite_number(noise_variance, owner, "noise_variance", at_least=0)
+    finite_number(signal_variance, owner, "signal_variance", at_least=0)
+    noise, signal = float(noise_variance), float(signal_variance)
+    require(signal > 0, owner, "signal_variance", "> 0", signal)
+    if noise == 0:
+        step, loss = _looped_optimum(d, n, L)
+    else:
+        step, loss = _noisy_optimum(d, n, L, noise / (n * signal))
+    return step, signal * loss
 
 
 def looped_expansion(dimension: int, loops: int) -> tuple[float, float]:
@@ -156,6 +181,46 @@ def _looped_optimum(d: int, n: int, L: int) -> tuple[float, float]:
         terms = zip(nodes, weights, strict=True)
         loss = d * mpmath.fsum(w * (1 - step * h) ** (2 * L) for h, w in terms)
         return float(step), float(loss)
+
+
+@functools.lru_cache(maxsize=1024)
+def _noisy_optimum(d: int, n: int, L: int, tau: float) -> tuple[float, float]:
+    """The least of d∫[c² + τh g²] dμ, c = (1 − ah)ᴸ = 1 − hg, over 0 < a < 2.
+
+    At a ≥ 2 Jensen's inequality gives ∫c² ≥ (1 − a)²ᴸ ≥ 1, more than a = 0 has.
+    """
+    nodes, weights = spectrum_rule(d, n, L + 1)
+    grid = np.linspace(0, 2, _SCANNED + 1)
+    h, w = np.array(nodes, float), np.array(weights, float)
+    with np.errstate(over="ignore", invalid="ignore"):
+        r = 1 - grid[:, None] * h
+        falls = (h + tau) * r ** (2 * L - 1) - tau * r ** (L - 1)
+    falling = np.nan_to_num(falls @ w, nan=-np.inf) > 0  # the slope is −2L of it
+    (lows,) = np.nonzero(falling[:-1] & ~falling[1:])
+    with mpmath.workdps(30):
+        shift, terms = mpmath.mpf(tau), list(zip(nodes, weights, strict=True))
+
+        def fall(a: Any) -> Any:
+            return mpmath.fsum(
+                w * ((h + shift) * (1 - a * h) ** (2 * L - 1))
+                - w * shift * (1 - a * h) ** (L - 1)
+                for h, w in terms
+            )
+
+        def loss(a: Any) -> Any:
+            total = mpmath.mpf(0)
+            for h, w in terms:
+                r = 1 - a * h
+                g = a * mpmath.fsum(r**j for j in range(L))
+                total += w * (r ** (2 * L) + shift * h * g**2)
+            return d * total
+
+        found = []
+        for low in lows:
+            bracket = (mpmath.mpf(grid[low]), mpmath.mpf(grid[low + 1]))
+            found.append(mpmath.findroot(fall, bracket, solver="anderson", tol=1e-40))
+        step = min(found, key=loss)
+        return float(step), float(loss(step))
 
 
 def _zero_of_slope(nodes: list[Any], weights: list[Any], power: int) -> Any:

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import Count, covariance_matrix, positive_integer
+from iclab.core import Count, covariance_matrix, finite_number, positive_integer
 from iclab.theory._moment_table import moment_table
 
 
@@ -28,21 +28,41 @@ def gamma_matrix(
 
 
 def optimal_preconditioner(
-    covariance: Float[Array, "d d"], context_length: Count
+    covariance: Float[Array, "d d"],
+    context_length: Count,
+    *,
+    weight_covariance: Float[Array, "d d"] | None = None,
+    noise_variance: float | int | Float[Array, ""] = 0.0,
 ) -> Float[Array, "d d"]:
     r"""Matrix that a trained one-layer linear attention applies to the gradient.
 
-    $$\Gamma^{-1}=\big[(1+\tfrac1N)\Lambda+\tfrac1N\operatorname{tr}(\Lambda)I\big]^{-1}$$
+    $$\Gamma^{-1}=\big[(1+\tfrac1N)\Lambda+\tfrac1N\operatorname{tr}(\Lambda)I\big]^{-1},
+      \qquad P=\Omega\big[(1+\tfrac1N)\Lambda\Omega+\tfrac1N(\operatorname{tr}(
+      \Omega\Lambda)+\sigma^2)I\big]^{-1}$$
 
-    with Λ = `covariance` of the inputs and N = `context_length`.
+    with Λ = `covariance` of the inputs and N = `context_length`. The second, of which
+    the first is the case Ω = I, σ = 0, is best for weights of covariance Ω =
+    `weight_covariance` (default I) and labels with noise of variance σ² =
+    `noise_variance`: ŷ = x_qᵀP(1/N)Σyᵢxᵢ with P = E[wcᵀ]E[ccᵀ]⁻¹, c the sum.
 
-    Source: zhang2023, Theorem 4.1.
-    Assumes: y = ⟨w, x⟩ without noise, w ~ N(0, I), x ~ N(0, Λ).
-    Differs from the paper: nothing.
+    Source: zhang2023, Theorem 4.1; Ω and σ are ours.
+    Assumes: y = ⟨w, x⟩ + noise, w ~ N(0, Ω), x ~ N(0, Λ).
+    Differs from the paper: nothing for Ω = I, σ = 0.
     """
-    Lambda = covariance_matrix(covariance, "optimal_preconditioner")
-    N = positive_integer(context_length, "optimal_preconditioner", "context_length")
-    return jnp.linalg.inv(gamma_matrix(Lambda, N))
+    owner = "optimal_preconditioner"
+    Lambda = covariance_matrix(covariance, owner)
+    N = positive_integer(context_length, owner, "context_length")
+    finite_number(noise_variance, owner, "noise_variance", at_least=0)
+    d = len(Lambda)
+    if weight_covariance is None:
+        noise = jnp.asarray(noise_variance, float) / N * jnp.eye(d)
+        return jnp.linalg.inv(gamma_matrix(Lambda, N) + noise)
+    Omega = covariance_matrix(
+        weight_covariance, owner, "weight_covariance", dimension=d, singular=True
+    )
+    power = jnp.trace(Omega @ Lambda) + noise_variance
+    shrunk = (1 + 1 / N) * Lambda @ Omega + power / N * jnp.eye(d)
+    return Omega @ jnp.linalg.inv(shrunk)
 
 
 def lsa_optimum(

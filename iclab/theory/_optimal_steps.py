@@ -7,10 +7,11 @@ import jax
 import jax.numpy as jnp
 import mpmath
 import numpy as np
+import scipy.optimize
 from jaxtyping import Array, Float
 
-from iclab.core import positive_integer, require
-from iclab.theory._linear_transformer_loss import layer_numbers, scalar_residual
+from iclab.core import finite_number, positive_integer, require
+from iclab.theory._linear_transformer_loss import layer_numbers, scalar_filter
 from iclab.theory._wishart_moments import wishart_moments
 from iclab.theory._wishart_quadrature import (
     gauss_rule,
@@ -22,6 +23,9 @@ from iclab.theory._wishart_quadrature import (
 _MOST_STEPS = 16
 _MOST_GD_PLUS_PLUS_LAYERS = 4
 
+# Descents towards the best real steps where the best residual has complex zeros.
+_STARTS = 24
+
 # Restarts and Levenberg–Marquardt iterations of the search in `optimal_gd_plus_plus`.
 _RESTARTS = 1024
 _ITERATIONS = 200
@@ -31,11 +35,17 @@ _SMALLEST_LOSS = 1e-30
 
 
 def optimal_steps(
-    dimension: int, samples: int, layers: int
+    dimension: int,
+    samples: int,
+    layers: int,
+    *,
+    noise_variance: float | int = 0.0,
+    signal_variance: float | int = 1.0,
 ) -> tuple[Float[Array, " k"], float]:
     r"""Step sizes of the best k-step preconditioned gradient descent, and its loss.
 
-    $$\min_{p(0)=1,\ \deg p\le k}d\int p(\lambda)^2\,d\mu(\lambda),\qquad
+    $$\min_{\eta\in\mathbb R^k}d\int\Big[v\,p(\lambda)^2+\frac{\sigma^2}n\,
+      \frac{(1-p(\lambda))^2}\lambda\Big]d\mu(\lambda),\qquad
       p(\lambda)=\prod_{i=1}^k(1-\eta_i\lambda)$$
 
     with d = `dimension`, k = `layers` and μ the mean spectrum of the whitened sample
@@ -45,16 +55,65 @@ def optimal_steps(
     positive (their order in the network does not matter), and the minimum, the loss.
     No optimisation is involved; both are right to float64.
 
+    With noise of variance σ² = `noise_variance` on the labels the best residual is that
+    of `optimal_filter`. Its zeros may come in complex pairs, which no real steps have:
+    then the best real ones are found by descents from many starts, equal in pairs, and
+    the loss is above that of `optimal_filter`. v = `signal_variance` is 1 for
+    w ~ N(0, Σ⁻¹) and tr(ΩΣ)/d for w ~ N(0, Ω).
+
     Source: ahn2023, the set S of Theorem 4; the closed form is iclab's.
-    Assumes: w ~ N(0, Σ⁻¹), x ~ N(0, Σ) for any Σ, noiseless labels, k ≤ 16.
-    Differs from the paper: a_i = −η_i; the paper proves that stationary points exist.
+    Assumes: x ~ N(0, Σ) for any Σ, k ≤ 16.
+    Differs from the paper: a_i = −η_i; the paper proves that stationary points exist,
+        for labels without noise.
     """
     owner = "optimal_steps"
     d = positive_integer(dimension, owner, "dimension")
     n = positive_integer(samples, owner, "samples")
     k = _layers(owner, layers, _MOST_STEPS)
-    steps, loss = _optimal_steps(d, n, k)
-    return jnp.asarray(steps), loss
+    noise, signal = _variances(owner, noise_variance, signal_variance)
+    if noise == 0:
+        steps, loss = _optimal_steps(d, n, k)
+    else:
+        steps, loss = _optimal_noisy_steps(d, n, k, noise / (n * signal))
+    return jnp.asarray(steps), signal * loss
+
+
+def optimal_filter(
+    dimension: int,
+    samples: int,
+    layers: int,
+    *,
+    noise_variance: float | int = 0.0,
+    signal_variance: float | int = 1.0,
+) -> tuple[Float[Array, " k"], float]:
+    r"""The best prediction cᵀg(S)x_q with g of degree k − 1, for noisy labels.
+
+    $$\min_{\deg g<k}d\int\Big[v(1-\lambda g)^2+\frac{\sigma^2}n\lambda g^2\Big]d\mu,
+      \qquad g(\lambda)=\frac{1-\pi_k(\lambda)/\pi_k(-\tau)}{\lambda+\tau},\quad
+      \tau=\frac{\sigma^2}{nv}$$
+
+    with c = (1/n)Σyᵢxᵢ in whitened inputs, π_k the k-th orthogonal polynomial of λ dμ
+    and the rest as in `optimal_steps`. (λ + τ)g − 1 is orthogonal to all polynomials of
+    lower degree, and −1 at −τ: no equations are solved. As k grows g tends to
+    1/(λ + τ), ridge regression with τ, which is the Bayes rule. Returns the
+    coefficients of g, ascending, and the loss, which is dv∫(1 − λg) dμ.
+
+    Where 1 − λg has complex zeros, a pair of them is a quadratic factor that two layers
+    of multiples of Σ⁻¹ do not have; steps with momentum do. `optimal_steps` keeps to
+    what layers can do.
+
+    Source: iclab.
+    Assumes: w ~ N(0, Ω) with tr(ΩΣ)/d = v, x ~ N(0, Σ), k ≤ 16.
+    Differs from the paper: no paper states it.
+    """
+    owner = "optimal_filter"
+    d = positive_integer(dimension, owner, "dimension")
+    n = positive_integer(samples, owner, "samples")
+    k = _layers(owner, layers, _MOST_STEPS)
+    noise, signal = _variances(owner, noise_variance, signal_variance)
+    residual, loss = _best_residual(d, n, k, noise / (n * signal))
+    g = [-float(coefficient) for coefficient in residual[1:]]
+    return jnp.array(g), signal * float(loss)
 
 
 def marchenko_pastur_optimal_steps(
@@ -145,6 +204,14 @@ def _layers(owner: str, layers: object, most: int) -> int:
     return k
 
 
+def _variances(owner: str, noise: object, signal: object) -> tuple[float, float]:
+    finite_number(noise, owner, "noise_variance", at_least=0)
+    finite_number(signal, owner, "signal_variance", at_least=0)
+    sigma, v = (float(np.asarray(one)) for one in (noise, signal))
+    require(v > 0, owner, "signal_variance", "> 0", v)
+    return sigma, v
+
+
 @functools.lru_cache(maxsize=256)
 def _optimal_steps(d: int, n: int, k: int) -> tuple[np.ndarray, float]:
     nodes, _ = gauss_rule(d, n, k, 1)
@@ -162,6 +229,72 @@ def _optimal_steps(d: int, n: int, k: int) -> tuple[np.ndarray, float]:
         )
         steps = [float(1 / xi) for xi in reversed(nodes)]
         return np.array(steps), float(d * loss)
+
+
+@functools.lru_cache(maxsize=256)
+def _best_residual(d: int, n: int, k: int, tau: float) -> tuple[list[Any], Any]:
+    """Coefficients of p = 1 − λg, ascending, and d∫p dμ, with 50 digits."""
+    nodes, _ = gauss_rule(d, n, k, 1)
+    with mpmath.workdps(50):
+        shift = mpmath.mpf(tau)
+        q = [mpmath.mpf(1)]  # coefficients of π_k(λ)/π_k(−τ), ascending
+        for xi in nodes:
+            q = [
+                ((q[j] if j < len(q) else 0) * xi - (q[j - 1] if j > 0 else 0))
+                / (xi + shift)
+                for j in range(len(q) + 1)
+            ]
+        # p = (τ + λq)/(λ + τ), divided from the highest power down.
+        above = [shift, *q]
+        p, carry = [mpmath.mpf(0)] * (k + 1), mpmath.mpf(0)
+        for j in range(k, -1, -1):
+            carry = above[j + 1] - shift * carry
+            p[j] = carry
+        moments = wishart_moments(d, n, k)
+        loss = mpmath.fsum(
+            c * m.numerator / m.denominator for c, m in zip(p, moments, strict=True)
+        )
+        return p, d * loss
+
+
+@functools.lru_cache(maxsize=256)
+def _optimal_noisy_steps(
+    d: int, n: int, k: int, tau: float
+) -> tuple[np.ndarray, float]:
+    """Reciprocal zeros of the best residual if they are real, else the best real."""
+    p, loss = _best_residual(d, n, k, tau)
+    with mpmath.workdps(50):
+        # Zeros of the reversed polynomial are the reciprocals, the steps themselves.
+        steps = mpmath.polyroots(p, maxsteps=500, extraprec=400)
+        tiny = mpmath.mpf(10) ** -20 * max(abs(step) for step in steps)
+        if all(abs(mpmath.im(step)) <= tiny for step in steps):
+            return np.array(sorted(float(mpmath.re(step)) for step in steps)), float(
+                loss
+            )
+    return _search_real_steps(d, n, tau, np.array([complex(step) for step in steps]))
+
+
+def _search_real_steps(
+    d: int, n: int, tau: float, steps: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """The best real steps, by least squares from around the real parts of `steps`."""
+    h, weight = map(np.asarray, wishart_quadrature(d, n, 2 * len(steps)))
+
+    def residuals(eta: np.ndarray) -> np.ndarray:
+        c, g = np.ones_like(h), np.zeros_like(h)
+        for step in eta:
+            c, g = c * (1 - step * h), g + step * c
+        return np.concatenate([np.sqrt(weight) * c, np.sqrt(tau * weight * h) * g])
+
+    random = np.random.default_rng([d, n, len(steps)])
+    spread = random.standard_normal((_STARTS, len(steps)))
+    starts = np.real(steps) * np.exp(0.5 * spread)
+    found = [
+        scipy.optimize.least_squares(residuals, start, xtol=1e-15, ftol=1e-15)
+        for start in (np.real(steps), *starts)
+    ]
+    best = min(found, key=lambda one: one.cost)
+    return np.sort(best.x), float(d * np.sum(residuals(best.x) ** 2))
 
 
 @functools.lru_cache(maxsize=64)
@@ -183,7 +316,7 @@ def _residuals(
 ) -> Float[Array, " m"]:
     """√w c(h), whose sum of squares is the loss; parameters are a and β_i = a_i b_i."""
     k = (parameters.shape[0] + 1) // 2
-    return root_weight * scalar_residual(parameters[:k], parameters[k:], h)
+    return root_weight * scalar_filter(parameters[:k], parameters[k:], h)[0]
 
 
 @functools.partial(jax.jit, static_argnums=3)

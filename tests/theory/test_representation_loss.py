@@ -120,9 +120,7 @@ def test_small_noise_costs_no_digits(N, m, tau):
     found = representation_optimum(jnp.asarray(features), N, tau)
     # Of the order of the condition number of the features, not of the matrix.
     assert_close(found, np.array(A.tolist(), float), rtol=1e-11)
-    assert_close(
-        representation_infimum(jnp.asarray(features), N, tau), infimum, atol=0
-    )
+    assert_close(representation_infimum(jnp.asarray(features), N, tau), infimum, atol=0)
     closed = representation_optimum_closed(jnp.asarray(features), N, tau)
     assert_close(found, closed, rtol=1e-11)
 
