@@ -4,7 +4,7 @@ The bounds come from `theory`, what they bound from the model and its derivative
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from iclab.evidence import Measured
-from iclab.papers.yang2024._instances import Instances
+from iclab.evidence import Claim, Measured
+from iclab.papers.yang2024._instances import Instances, families
 from iclab.papers.yang2024._population import (
     Evaluated,
     best_weights,
@@ -75,6 +75,64 @@ def as_measured(found: list[Tightest]) -> Measured:
 def as_bounds(found: list[Tightest]) -> np.ndarray:
     """Right sides, one a bound."""
     return np.array([one.right for one in found])
+
+
+# How far problems that a bound is sharp for may be from the limit in which it is.
+_SHARP = 0.01
+
+
+def bound_claim(
+    id: str,
+    sides: Callable[[Instances], list[Tightest]],
+    parts: Callable[[Instances], Sequence[float | None]],
+) -> Claim[Instances]:
+    """Bounds that hold in every problem, and what part of them is reached where.
+
+    `parts` knows, for problems built to be extreme, the part of each bound that is
+    reached in the limit (None: not known; nothing: not extreme). There the left side is
+    that part of the bound, no more and no less than one in a hundred: a bound that is
+    too large is seen as well as one that is too small.
+    """
+
+    def known(case: Instances) -> list[tuple[Tightest, float]]:
+        pairs = zip(sides(case), parts(case), strict=False)
+        return [(one, part) for one, part in pairs if part is not None]
+
+    def predict(case: Instances):
+        ends = [
+            sign * (1 + sign * _SHARP) * part * one.right
+            for one, part in known(case)
+            for sign in (1, -1)
+        ]
+        return np.array([*as_bounds(sides(case)), *ends])
+
+    def measure(case: Instances, key, scale) -> Measured:
+        found = as_measured(sides(case))
+        ends = [sign * one.left for one, _ in known(case) for sign in (1, -1)]
+        errors = [one.error for one, _ in known(case) for _ in range(2)]
+        return Measured(
+            np.array([*found.value, *ends]),
+            np.array([*found.error, *errors]),
+            found.reason,
+        )
+
+    def decoy(case: Instances):
+        """The part that is reached, and two in a hundred less."""
+        if not known(case):
+            return None
+        wrong = predict(case)
+        for i, (one, part) in enumerate(known(case)):
+            wrong[len(sides(case)) + 2 * i] = (1 - 2 * _SHARP) * part * one.right
+        return wrong
+
+    return Claim(
+        id,
+        cases=families,
+        predict=predict,
+        measure=measure,
+        decoy=decoy,
+        relation="<=",
+    )
 
 
 # Additions and products behind one entry of a gradient: a few hundred label vectors.

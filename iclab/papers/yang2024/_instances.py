@@ -142,6 +142,42 @@ def opposed_instances(count: int) -> Instances:
 
 
 @functools.cache
+def unweighted_instances(count: int) -> Instances:
+    """The same with w = 0, and a token beyond the shown ones whose feature is far.
+
+    ‖A‖ is then the length of that token's column, and all that weights do not hide.
+    """
+    base, random = opposed_instances(count), np.random.default_rng(16)
+    scale = np.array([1.0, 1.0, 1.0, 1e-3])[None, :, None]
+    far = _magnitude(random, count, 2, 3)
+    features = base.features * scale
+    features[:, 2] *= far[:, None]
+    nothing = np.zeros_like(base.value)
+    return dataclasses.replace(
+        base, features=features, value=nothing, other_value=nothing
+    )
+
+
+@functools.cache
+def tilted_instances(count: int) -> Instances:
+    """The same with attention tilted to tanh q = 1/√3, and weights so large that A
+    does not matter; all heads agree and move together.
+    """
+    base, random = opposed_instances(count), np.random.default_rng(17)
+    along = np.array([[1.0, 0], [0, 0]])
+    Q = np.broadcast_to(np.arctanh(3**-0.5) * along, base.key_query.shape)
+    step = _magnitude(random, count, -6, -5, base.key_query.shape)
+    alpha = np.full_like(base.value, 1e5)
+    return dataclasses.replace(
+        base,
+        key_query=Q.copy(),
+        other_key_query=Q + step * along,
+        value=alpha,
+        other_value=alpha,
+    )
+
+
+@functools.cache
 def concentrated_instances(count: int) -> Instances:
     """All attention of all heads on the first token, whose feature is the largest.
 
@@ -194,6 +230,8 @@ def families(scale: str) -> dict[str, Instances]:
         f"{SQUARE}, random": random_instances(SQUARE, count),
         f"{SQUARE}, {OPPOSED}": opposed_instances(count),
         f"{SQUARE}, {CONCENTRATED}": concentrated_instances(count),
+        f"{SQUARE}, {OPPOSED}, no weights": unweighted_instances(count),
+        f"{SQUARE}, tilted attention on opposite tokens": tilted_instances(count),
     }
 
 
@@ -209,6 +247,16 @@ def is_opposed(case: Instances) -> bool:
 def is_concentrated(case: Instances) -> bool:
     """Whether the problems are those of `concentrated_instances`."""
     return case is concentrated_instances(len(case))
+
+
+def is_unweighted(case: Instances) -> bool:
+    """Whether the problems are those of `unweighted_instances`."""
+    return case is unweighted_instances(len(case))
+
+
+def is_tilted(case: Instances) -> bool:
+    """Whether the problems are those of `tilted_instances`."""
+    return case is tilted_instances(len(case))
 
 
 def is_large(case: Instances) -> bool:

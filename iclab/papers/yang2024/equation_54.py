@@ -1,6 +1,11 @@
 """Equations (54) and (55): how fast the gradient in α changes.
 
-The part that comes from α is sharp: all attention of all heads on one token.
+Differences of ∂ℓ/∂α_k at two points, differentiating the model's loss over a population
+of tasks. The part of (54) that comes from α is sharp: all attention of all heads on one
+token. Of the two parts that come from Q there are 1/√8 of ‖A‖ for even attention on two
+opposite tokens with opposite features and no weights, and 1/√108 of 2γHα where
+attention is tilted to tanh q = 1/√3 and weights are large: there the gradient is
+proportional to tanh²q, whose second derivative vanishes.
 """
 
 import functools
@@ -8,11 +13,9 @@ import functools
 import jax
 import numpy as np
 
-from iclab.evidence import Claim, Measured
 from iclab.papers.yang2024._bounds import (
     Tightest,
-    as_bounds,
-    as_measured,
+    bound_claim,
     constants,
     each,
     in_alpha,
@@ -20,28 +23,19 @@ from iclab.papers.yang2024._bounds import (
     rounding,
     tightest,
 )
-from iclab.papers.yang2024._instances import Instances, families, is_concentrated
+from iclab.papers.yang2024._instances import (
+    Instances,
+    is_concentrated,
+    is_tilted,
+    is_unweighted,
+)
 from iclab.papers.yang2024._population import evaluated, evaluated_other
 from iclab.theory import value_smoothness_bound
 
 
-def predict(case: Instances):
-    """(54) for one token, and (55) for all of them together."""
-    return as_bounds(_sides(case))
-
-
-def decoy(case: Instances):
-    """A constant smaller by one in a hundred."""
-    return 0.99 * predict(case) if is_concentrated(case) else None
-
-
-def measure(case: Instances, key, scale) -> Measured:
-    """Differences of ∂ℓ/∂α_k at two points, differentiating the model's loss."""
-    return as_measured(_sides(case))
-
-
 @functools.cache
-def _sides(case: Instances) -> list[Tightest]:
+def sides(case: Instances) -> list[Tightest]:
+    """The change of the gradient, and (54) for one token, (55) for all of them."""
     c, gamma, H = constants(case), case.gamma, case.heads
     first, second = (
         in_alpha(case, one) for one in (evaluated(case), evaluated_other(case))
@@ -62,6 +56,15 @@ def _sides(case: Instances) -> list[Tightest]:
     ]
 
 
+def parts(case: Instances) -> tuple[float, ...]:
+    """What is reached of the three terms of (54), one at a time."""
+    if is_concentrated(case):
+        return (1.0,)
+    if is_unweighted(case):
+        return (1 / np.sqrt(8),)
+    return (1 / np.sqrt(108),) if is_tilted(case) else ()
+
+
 def _bound(constants, gamma, alpha, by_head, by_token, *, heads: int):
     bound = functools.partial(
         value_smoothness_bound, constants, heads, gamma, alpha, by_head
@@ -69,11 +72,4 @@ def _bound(constants, gamma, alpha, by_head, by_token, *, heads: int):
     return jax.vmap(bound)(by_token)
 
 
-CLAIM = Claim(
-    "yang2024/equation-54",
-    cases=families,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-)
+CLAIM = bound_claim("yang2024/equation-54", sides, parts)

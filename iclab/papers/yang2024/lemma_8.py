@@ -1,8 +1,10 @@
 """Lemma 8, (50) and (51): how far b^h_k and δ_k move when the parameters do.
 
-The 2 of (50), and of the first term of (51), can be 1/√2: weights of sum one that move
-by t in the sum of sizes move by at most t/√2 in length, and Lemma 2 holds with 1. The
-second term of (51) is sharp.
+The change of the model's attended labels, √E⟨y, s − s'⟩², and of its Â, against
+2‖Z̄‖‖Q_h − Q'_h‖ and 2γ√Hα(Σ‖Q_h − Q'_h‖²)^½ + γ√H‖α_k − α'_k‖. The 2 of (50), and of
+the first term of (51), can be 1/√2: weights of sum one that move by t in the sum of
+sizes move by at most t/√2 in length, and Lemma 2 holds with 1. The second term of (51)
+is sharp.
 """
 
 import functools
@@ -10,12 +12,10 @@ import functools
 import jax
 import numpy as np
 
-from iclab.evidence import Claim, Measured
 from iclab.papers.yang2024._bounds import (
     Tightest,
-    as_bounds,
-    as_measured,
     attended_norms,
+    bound_claim,
     constants,
     each,
     norms,
@@ -23,35 +23,14 @@ from iclab.papers.yang2024._bounds import (
     rounding,
     tightest,
 )
-from iclab.papers.yang2024._instances import (
-    Instances,
-    families,
-    is_concentrated,
-    is_opposed,
-)
+from iclab.papers.yang2024._instances import Instances, is_concentrated, is_opposed
 from iclab.papers.yang2024._population import evaluated, evaluated_other
 from iclab.theory import attended_change_bound, residual_change_bound
 
 
-def predict(case: Instances):
-    """2‖Z̄‖‖Q_h − Q'_h‖ and 2γ√Hα(Σ‖Q_h − Q'_h‖²)^½ + γ√H‖α_k − α'_k‖."""
-    return as_bounds(_sides(case))
-
-
-def decoy(case: Instances):
-    """1/√2 in the place of 2, or 1 in the second term, and one in a hundred less."""
-    if is_opposed(case):
-        return 0.99 / (2 * np.sqrt(2)) * predict(case)
-    return 0.99 * predict(case) if is_concentrated(case) else None
-
-
-def measure(case: Instances, key, scale) -> Measured:
-    """The change of the model's attended labels, √E⟨y, s − s'⟩², and of its Â."""
-    return as_measured(_sides(case))
-
-
 @functools.cache
-def _sides(case: Instances) -> list[Tightest]:
+def sides(case: Instances) -> list[Tightest]:
+    """What moves in the model, and (50) and (51)."""
     by_head = norms(case.key_query - case.other_key_query, 2, 3)
     by_token = norms(case.value - case.other_value, 1)
     attended = each(_attended, constants(case), by_head)[:, :, None]
@@ -65,6 +44,13 @@ def _sides(case: Instances) -> list[Tightest]:
     ]
 
 
+def parts(case: Instances) -> tuple[float | None, ...]:
+    """1/√2 in the place of 2 where Q moves; 1 in the second term where α does."""
+    if is_opposed(case):
+        return 1 / np.sqrt(8), 1 / np.sqrt(8)
+    return (None, 1.0) if is_concentrated(case) else ()
+
+
 def _attended(constants, by_head):
     return jax.vmap(lambda one: attended_change_bound(constants, one))(by_head)
 
@@ -74,11 +60,4 @@ def _residual(gamma, alpha, by_heads, by_token, *, heads: int):
     return jax.vmap(bound)(by_token)
 
 
-CLAIM = Claim(
-    "yang2024/lemma-8",
-    cases=families,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-)
+CLAIM = bound_claim("yang2024/lemma-8", sides, parts)

@@ -1,18 +1,19 @@
 """Lemma 9, (52) and (53): the largest b^h_k and δ_k.
 
-Both are sharp: all attention of all heads on one token, whose feature is the largest.
+√E⟨y, s^h_k⟩² of the model's attention, and its Â less what regression finds, against
+‖Z̄‖ and γHα + ‖A‖. Both are sharp: all attention of all heads on one token, whose
+feature is the largest; and ‖A‖ by itself without weights, for a token whose feature is
+far larger than the shown ones.
 """
 
 import functools
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
 from iclab.papers.yang2024._bounds import (
     Tightest,
-    as_bounds,
-    as_measured,
     attended_norms,
+    bound_claim,
     constants,
     each,
     norms,
@@ -20,28 +21,18 @@ from iclab.papers.yang2024._bounds import (
     rounding,
     tightest,
 )
-from iclab.papers.yang2024._instances import Instances, families, is_concentrated
+from iclab.papers.yang2024._instances import (
+    Instances,
+    is_concentrated,
+    is_unweighted,
+)
 from iclab.papers.yang2024._population import evaluated
 from iclab.theory import attended_bound, residual_bound
 
 
-def predict(case: Instances):
-    """‖Z̄‖ and γHα + ‖A‖."""
-    return as_bounds(_sides(case))
-
-
-def decoy(case: Instances):
-    """Constants smaller by one in a hundred."""
-    return 0.99 * predict(case) if is_concentrated(case) else None
-
-
-def measure(case: Instances, key, scale) -> Measured:
-    """√E⟨y, s^h_k⟩² of the model's attention, and Â less what regression finds."""
-    return as_measured(_sides(case))
-
-
 @functools.cache
-def _sides(case: Instances) -> list[Tightest]:
+def sides(case: Instances) -> list[Tightest]:
+    """What the model has, and (52) and (53)."""
     c = constants(case)
     attended = each(attended_bound, c)[:, None, None]
     alpha = np.max(np.abs(case.value), axis=(1, 2))
@@ -54,15 +45,15 @@ def _sides(case: Instances) -> list[Tightest]:
     ]
 
 
+def parts(case: Instances) -> tuple[float | None, ...]:
+    """Both are reached, the second in two ways."""
+    if is_concentrated(case):
+        return 1.0, 1.0
+    return (None, 1.0) if is_unweighted(case) else ()
+
+
 def _residual(constants, gamma, alpha, *, heads: int):
     return residual_bound(constants, heads, gamma, alpha)
 
 
-CLAIM = Claim(
-    "yang2024/lemma-9",
-    cases=families,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-)
+CLAIM = bound_claim("yang2024/lemma-9", sides, parts)
