@@ -16,8 +16,12 @@ from iclab.evidence._entry import (
 from iclab.evidence._figure import (
     Evidence as Evidence,
     Figure as Figure,
+    Given as Given,
+    MissingTable as MissingTable,
     Sentence as Sentence,
     Tables as Tables,
+    largest as largest,
+    smallest as smallest,
 )
 from iclab.evidence._numbers import (
     filled as filled,
@@ -38,6 +42,12 @@ from iclab.evidence._runner import (
     figure_verdict as figure_verdict,
     judge_figure as judge_figure,
     run_claim as run_claim,
+)
+from iclab.evidence._settings import (
+    Described as Described,
+    describe_settings as describe_settings,
+    setting as setting,
+    setting_text as setting_text,
 )
 from iclab.evidence._tolerance import (
     STANDARD_ERRORS as STANDARD_ERRORS,

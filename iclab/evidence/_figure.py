@@ -4,7 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from iclab.evidence._claim import Relation, Scale
+from iclab.evidence._settings import change_settings, settings_at
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -21,11 +24,12 @@ class Evidence:
     """One sentence about a figure, as a number and its bound.
 
     `reason` says why the bound is where it is, and `in_view` that it was put there with
-    results in view. `name` is what texts call the number.
+    results in view. `name` is what texts call the number. Without a number (None) the
+    tables have nothing that could show it.
     """
 
     statement: str
-    value: float
+    value: float | None
     relation: Relation
     bound: float
     reason: str = ""
@@ -35,6 +39,8 @@ class Evidence:
     @property
     def holds(self) -> bool:
         """Whether the number keeps its bound; NaN never does."""
+        if self.value is None:
+            return False
         match self.relation:
             case "<=":
                 return self.value <= self.bound
@@ -42,6 +48,29 @@ class Evidence:
                 return self.value >= self.bound
             case _:
                 return self.value == self.bound
+
+
+class MissingTable(LookupError):
+    """A table that a figure asks for and that is not there; the message names it."""
+
+
+class Given(dict[str, Mapping[str, Any]]):
+    """Some tables of a figure: asking for another one raises `MissingTable`."""
+
+    def __missing__(self, name: str) -> Mapping[str, Any]:
+        raise MissingTable(f"the table `{name}`")
+
+
+def largest(values: Any) -> float | None:
+    """The largest of numbers, of any shape; None if there are none."""
+    array = np.asarray(values, float)
+    return float(array.max()) if array.size else None
+
+
+def smallest(values: Any) -> float | None:
+    """The smallest of numbers, of any shape; None if there are none."""
+    array = np.asarray(values, float)
+    return float(array.min()) if array.size else None
 
 
 @dataclass(frozen=True)
@@ -73,16 +102,43 @@ class Sentence:
 class Figure:
     """A figure that one command draws.
 
-    `jobs(scale)` names independent units of work and their settings (plain JSON
-    values); `compute(settings, key)` returns the columns of one unit; `draw(tables)`
-    computes nothing, `said(tables)` and `expect(tables)` draw nothing: the former holds
-    what the paper says of its figure against the tables, the latter what we find.
+    `settings` is a frozen dataclass of its sizes, with a value for every scale (see
+    `setting`). `jobs(settings)` names independent units of work and their own settings
+    (plain JSON values); a figure without `settings` is given the scale instead.
+    `compute(settings, key)` returns the columns of one unit; `draw(tables)` computes
+    nothing, `said(tables)` and `expect(tables)` draw nothing: the former holds what the
+    paper says of its figure against the tables, the latter what we find. All three take
+    any part of the tables, and a table that they ask for in vain is said to be missing.
     """
 
     id: str
     title: str
-    jobs: Callable[[Scale], Mapping[str, Mapping[str, Any]]]
+    jobs: Callable[[Any], Mapping[str, Mapping[str, Any]]]
     compute: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
     draw: Callable[[Tables], "matplotlib.figure.Figure"]
     expect: Callable[[Tables], Sequence[Evidence]]
     said: Callable[[Tables], Sequence[Sentence]] | None = None
+    settings: type | None = None
+
+    def settings_at(self, scale: Scale, changes: Mapping[str, Any] = {}) -> Any:
+        """The settings of a scale, with `changes`; the scale itself if there are none.
+
+        Changes are values or text, and are checked.
+        """
+        if self.settings is None:
+            if changes:
+                raise ValueError(f"{self.id} has no settings")
+            return scale
+        return change_settings(settings_at(self.settings, scale), changes, self.id)
+
+    def own_changes(self, scale: Scale, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of `changes` that are not what the scale has anyway, as values."""
+        if not changes:
+            return {}
+        own = self.settings_at(scale)
+        new = self.settings_at(scale, changes)
+        return {
+            name: getattr(new, name)
+            for name in changes
+            if getattr(new, name) != getattr(own, name)
+        }

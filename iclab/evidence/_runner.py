@@ -10,7 +10,14 @@ from typing import Any, Literal
 import numpy as np
 
 from iclab.evidence._claim import Claim, Measured, Relation, Scale, Value
-from iclab.evidence._figure import Evidence, Figure, Sentence, Tables
+from iclab.evidence._figure import (
+    Evidence,
+    Figure,
+    Given,
+    MissingTable,
+    Sentence,
+    Tables,
+)
 
 Verdict = Literal["holds", "corrected", "fails", "undecided", "exploratory"]
 
@@ -63,12 +70,16 @@ class ClaimResult:
 
 @dataclass(frozen=True)
 class FigureResult:
-    """What a figure's tables show of what its paper says, and of what we find."""
+    """What a figure's tables show of what its paper says, and of what we find.
+
+    `missing` names what could not be judged, because tables or parts of them lack.
+    """
 
     id: str
     verdict: Verdict
     evidence: tuple[Evidence, ...]
     said: tuple[Sentence, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def numbers(self) -> dict[str, Any]:
@@ -96,12 +107,39 @@ def run_claim(claim: Claim, scale: Scale, seed: int) -> ClaimResult:
     )
 
 
-def judge_figure(figure: Figure, tables: Tables) -> FigureResult:
-    """Hold a figure's tables against what its paper says, and what we find."""
-    evidence = tuple(figure.expect(tables))
-    said = () if figure.said is None else tuple(figure.said(tables))
-    verdict = figure_verdict(evidence, said)
-    return FigureResult(figure.id, verdict, evidence, said)
+def judge_figure(
+    figure: Figure, tables: Tables, *, exploratory: bool = False
+) -> FigureResult:
+    """Hold a figure's tables against what its paper says, and what we find.
+
+    Bounds are stated for the figure's own settings: with others the evidence is shown,
+    and the verdict is `exploratory`.
+    """
+    given, missing = Given(tables), []
+    found: Sequence[Evidence] = ()
+    said: Sequence[Sentence] = ()
+    try:
+        found = figure.expect(given)
+    except MissingTable as absent:
+        missing.append(f"what we find in the figure: that needs {absent}")
+    try:
+        said = () if figure.said is None else figure.said(given)
+    except MissingTable as absent:
+        missing.append(f"what the paper says of the figure: that needs {absent}")
+    missing += [one.statement for one in found if one.value is None]
+    evidence = tuple(one for one in found if one.value is not None)
+    said = tuple(map(_tested, said))
+    verdict = "exploratory" if exploratory else figure_verdict(evidence, said)
+    return FigureResult(figure.id, verdict, evidence, said, tuple(missing))
+
+
+def _tested(sentence: Sentence) -> Sentence:
+    """A sentence with those of its tests that have a number."""
+    tests = tuple(test for test in sentence.tests if test.value is not None)
+    if sentence.tests and not tests:
+        note = "nothing in these tables shows it"
+        return dataclasses.replace(sentence, tests=(), note=note)
+    return dataclasses.replace(sentence, tests=tests)
 
 
 def figure_verdict(evidence: Sequence[Evidence], said: Sequence[Sentence]) -> Verdict:

@@ -1,5 +1,6 @@
 """How figures look: pages and panels, colours, curves over runs, heat maps."""
 
+import string
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,9 @@ CURVES = (
     (VERMILION, "v"),
     (PURPLE, "P"),
 )
+
+# Of panels: (a), (b), …
+LETTERS = string.ascii_lowercase
 
 # Width of every figure, in inches.
 WIDTH = 10.0

@@ -4,20 +4,27 @@ import csv
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from iclab.evidence import (
     Entry,
     Evidence,
+    Figure,
     FigureResult,
+    Given,
+    MissingTable,
     Scale,
     Sentence,
+    Tables,
     judge_figure,
 )
 from iclab.papers._catalog import load_figure, module_name
 from iclab.runs import Job, Result
+
+if TYPE_CHECKING:
+    import matplotlib.figure
 
 # Kinds of picture, and what to leave out of them: the same numbers give the same bytes.
 _FORMATS: Mapping[str, Mapping[str, None]] = {
@@ -70,12 +77,18 @@ def failed_record(
 
 
 def figure_jobs(
-    entry: Entry, scale: Scale, seed: int, *, retrain: bool = False
+    entry: Entry,
+    scale: Scale,
+    seed: int,
+    *,
+    retrain: bool = False,
+    changes: Mapping[str, Any] = {},
 ) -> dict[str, Job]:
     """The jobs that compute a figure's tables, by the table's name.
 
     Figures that compute the same tables with the same function share their jobs. With
-    `retrain` what comes trained with the package is trained anew.
+    `retrain` what comes trained with the package is trained anew; `changes` are
+    settings in place of those of the scale.
     """
     figure = load_figure(entry)
     module = figure.compute.__module__
@@ -93,25 +106,32 @@ def figure_jobs(
             (module,),
             f"{entry.id} · {name}",
         )
-        for name, values in figure.jobs(scale).items()
+        for name, values in figure.jobs(figure.settings_at(scale, changes)).items()
     }
 
 
 def finish_figure(
-    entry: Entry, tables: Mapping[str, Mapping[str, Any]], folder: Path
+    entry: Entry,
+    tables: Mapping[str, Mapping[str, Any]],
+    folder: Path,
+    *,
+    exploratory: bool = False,
 ) -> tuple[FigureResult, list[str]]:
-    """Judge a figure, draw it and write its pictures and data into `folder`."""
+    """Judge a figure, draw it and write its pictures and data into `folder`.
+
+    `exploratory` says that its settings are not its own.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     figure = load_figure(entry)
-    result = judge_figure(figure, tables)
+    result = judge_figure(figure, tables, exploratory=exploratory)
     target = folder / entry.paper
     target.mkdir(parents=True, exist_ok=True)
     stem = target / entry.id.partition("/")[2]
-    picture = figure.draw(tables)
+    picture = draw_figure(figure, tables)
     files = []
     for suffix, metadata in _FORMATS.items():
         path = stem.with_name(f"{stem.name}.{suffix}")
@@ -122,6 +142,22 @@ def finish_figure(
     data = stem.with_name(f"{stem.name}.csv")
     _write_csv(data, tables)
     return result, [str(path.relative_to(folder.parent)) for path in [*files, data]]
+
+
+def draw_figure(figure: Figure, tables: Tables) -> "matplotlib.figure.Figure":
+    """A figure's picture; where a table that it needs is missing, a page that says so.
+
+    Figures draw what they are given, as far as that makes a picture.
+    """
+    try:
+        return figure.draw(Given(tables))
+    except MissingTable as absent:
+        from iclab.papers._drawing import sheet
+
+        there = ", ".join(tables) or "none"
+        return sheet(
+            1.5, figure.title, f"Not drawn: it needs {absent} (there: {there})."
+        )
 
 
 def figure_record(

@@ -4,8 +4,10 @@ Inputs have covariance I and w ~ N(0, I). Adam sees fresh prompts at every step,
 rate that falls to 0 along a half cosine.
 """
 
+import dataclasses
 import functools
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -14,7 +16,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float
 
-from iclab.evidence import Scale
+from iclab.evidence import setting
 from iclab.models import UntiedTransformer
 from iclab.tasks import LinearRegression
 from iclab.theory import wishart_quadrature
@@ -24,22 +26,34 @@ from iclab.training import LoopedRuns, fit_loops
 _START = 0.01
 
 
-def settings_of(scale: Scale) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Training:
     """Sizes of Figures 2–4; the paper names d = 10 and no others."""
-    dimension, samples, loops, seeds, batch, steps = {
-        "smoke": (4, 8, [1, 2, 3], 2, 256, 200),
-        "desk": (10, 20, [1, 2, 3, 5, 10], 2, 256, 400),
-        "paper": (10, 20, [1, 2, 3, 5, 10], 5, 2_000, 4_000),
-    }[scale]
+
+    dimension: int = setting("Dimension d of the inputs.", 10, smoke=4)
+    samples: int = setting("Examples in a prompt, n.", 20, smoke=8)
+    loops: tuple[int, ...] = setting(
+        "Numbers of loops, L.", (1, 2, 3, 5, 10), smoke=(1, 2, 3)
+    )
+    seeds: int = setting("Runs for every curve.", 2, paper=5)
+    batch: int = setting("Fresh prompts at every step.", 256, paper=2_000)
+    steps: int = setting("Steps of Adam.", 400, smoke=200, paper=4_000)
+    rate: float = setting("Rate of Adam at the first step.", 0.02)
+
+
+def training_job(settings: Any, **own: Any) -> dict[str, Any]:
+    """What a job needs to train: fields of its figure's settings, and its own."""
+    found = dataclasses.asdict(settings) | own
     return {
-        "dimension": dimension,
-        "samples": samples,
-        "loops": loops,
-        "seeds": seeds,
-        "batch": batch,
-        "steps": steps,
-        "every": steps // 40,
-        "rate": 0.02,
+        "dimension": found["dimension"],
+        "samples": found["samples"],
+        "loops": sorted(found["loops"]),
+        "seeds": found["seeds"],
+        "batch": found["batch"],
+        "steps": found["steps"],
+        # Forty points a curve.
+        "every": max(1, found["steps"] // 40),
+        "rate": found["rate"],
     }
 
 
@@ -106,9 +120,13 @@ def mean_diagonal(A: np.ndarray) -> np.ndarray:
 
 
 def blocks(losses: Array, every: int) -> np.ndarray:
-    """Mean over every `every` steps: single batches are too noisy to draw."""
-    shape = (*losses.shape[:-1], losses.shape[-1] // every, every)
-    return np.asarray(losses).reshape(shape).mean(-1)
+    """Mean over every `every` steps: single batches are too noisy to draw.
+
+    Steps that do not fill the last block are left out.
+    """
+    whole = losses.shape[-1] // every * every
+    shape = (*losses.shape[:-1], whole // every, every)
+    return np.asarray(losses)[..., :whole].reshape(shape).mean(-1)
 
 
 def population_loss(

@@ -1,13 +1,15 @@
 """Figure 1: prompts of any length train a looped layer to a multiple of I, not to I."""
 
+import itertools
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.evidence import Evidence, Figure, Tables, setting, smallest
 from iclab.papers._drawing import (
     BLACK,
     CURVES,
@@ -25,50 +27,56 @@ from iclab.papers.gatmiry2024._training import (
     to_identity,
     to_multiples,
     train_looped,
+    training_job,
     words,
 )
 from iclab.theory import looped_optimum
 
-_LOOPS = 2
+
+@dataclass(frozen=True)
+class Settings:
+    """Sizes of Figure 1; the paper does not say its number of loops."""
+
+    dimension: int = setting("Dimension d of the inputs.", 5)
+    samples: tuple[int, ...] = setting(
+        "Examples in a prompt, n: a curve for each.",
+        (2, 3, 5, 10, 20, 50),
+        smoke=(3, 20),
+    )
+    loops: int = setting("Loops of the layer.", 2)
+    seeds: int = setting("Runs for every curve.", 2, paper=5)
+    batch: int = setting("Fresh prompts at every step.", 256, paper=2_000)
+    steps: int = setting("Steps of Adam.", 400, smoke=200, paper=4_000)
+    rate: float = setting("Rate of Adam at the first step.", 0.02)
+    draws: int = setting("Sample covariances behind a final loss.", 10_000, least=2)
 
 
-def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
-    """A job for every prompt length; the paper does not say its number of loops."""
-    lengths, seeds, batch, steps = {
-        "smoke": ((3, 20), 2, 256, 200),
-        "desk": ((2, 3, 5, 10, 20, 50), 2, 256, 400),
-        "paper": ((2, 3, 5, 10, 20, 50), 5, 2_000, 4_000),
-    }[scale]
-    common = {
-        "dimension": 5,
-        "loops": [_LOOPS],
-        "seeds": seeds,
-        "batch": batch,
-        "steps": steps,
-        "every": steps // 40,
-        "rate": 0.02,
-        "draws": 10_000,
+def jobs(settings: Settings) -> dict[str, dict[str, Any]]:
+    """A job for every prompt length."""
+    return {
+        f"n = {n}": training_job(settings, samples=n, loops=[settings.loops])
+        | {"draws": settings.draws}
+        for n in sorted(settings.samples)
     }
-    return {f"n = {n}": common | {"samples": n} for n in lengths}
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     """Losses and distances by step, the loss where runs end, and the exact optimum."""
-    d, n = settings["dimension"], settings["samples"]
+    d, n, (loops,) = settings["dimension"], settings["samples"], settings["loops"]
     training_key, draw_key = jax.random.split(key)
     runs = train_looped(settings, training_key)
     A, u = np.asarray(runs.A[0]), np.asarray(runs.u[0])
     ends = [
         population_loss(
-            np.repeat(A_run[-1:], _LOOPS, axis=0),
-            np.repeat(u_run[-1:], _LOOPS, axis=0),
+            np.repeat(A_run[-1:], loops, axis=0),
+            np.repeat(u_run[-1:], loops, axis=0),
             n,
             settings["draws"],
             draw_key,
         )
         for A_run, u_run in zip(A, u, strict=True)
     ]
-    step, optimum = looped_optimum(d, n, _LOOPS)
+    step, optimum = looped_optimum(d, n, loops)
     return {
         "steps": settings["every"] * np.arange(A.shape[1]),
         "losses": blocks(runs.losses[0], settings["every"]),
@@ -81,6 +89,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
         "optimum": optimum,
         "dimension": d,
         "samples": n,
+        "loops": loops,
         "every": settings["every"],
         "training": words(settings),
     }
@@ -93,7 +102,7 @@ def draw(tables: Tables) -> Picture:
     picture = sheet(
         5.0,
         "A looped layer learns a multiple of I; prompts decide which one",
-        f"d = {d}, {_LOOPS} loops, $\\Sigma^\\star=I$; "
+        f"d = {d}, {int(first['loops'])} loops, $\\Sigma^\\star=I$; "
         f"{first['training']}. Lines are\nmeans over runs, bands reach from the "
         "smallest to the largest; "
         f"every loss is a mean over {int(first['every'])} steps. "
@@ -106,7 +115,9 @@ def draw(tables: Tables) -> Picture:
     panel(axes[0], "(a) in-context loss", "step", "loss")
     panel(axes[1], "(b) distance of A to I", "step", "distance")
     panel(axes[2], "(c) distance of A to multiples of I", "step", "distance")
-    for table, (color, marker) in zip(tables.values(), CURVES, strict=False):
+    for table, (color, marker) in zip(
+        tables.values(), itertools.cycle(CURVES), strict=False
+    ):
         step, x = float(table["optimal_step"]), table["steps"]
         label = f"n = {int(table['samples'])}, $a^\\star$ = {step:.3f}"
         style = {"marker": marker, "markevery": 8, "markersize": 5}
@@ -163,7 +174,7 @@ def expect(tables: Tables) -> list[Evidence]:
         ),
         Evidence(
             "With n < d, A is not close to I: smallest final distance",
-            float(np.min([t["to_identity"][:, -1] for t in short])),
+            smallest([t["to_identity"][:, -1] for t in short]),
             ">=",
             0.5,
         ),
@@ -177,4 +188,5 @@ FIGURE = Figure(
     compute,
     draw,
     expect,
+    settings=Settings,
 )

@@ -1,6 +1,7 @@
 """Figure 2: a layer in a loop against as many layers with weights of their own."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -8,9 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.evidence import Evidence, Figure, Tables, largest, setting
 from iclab.papers._drawing import (
     BLUE,
+    LETTERS,
     VERMILION,
     band,
     legend_below,
@@ -20,19 +22,29 @@ from iclab.papers._drawing import (
     sheet,
 )
 from iclab.papers.gatmiry2024._training import (
+    Training,
     blocks,
     population_loss,
-    settings_of,
     train_looped,
     train_untied,
+    training_job,
     words,
 )
 from iclab.theory import looped_optimum, optimal_steps
 
 
-def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+@dataclass(frozen=True)
+class Settings(Training):
+    """Sizes of Figure 2."""
+
+    draws: int = setting(
+        "Sample covariances behind a final loss.", 10_000, smoke=2_000, least=2
+    )
+
+
+def jobs(settings: Settings) -> dict[str, dict[str, Any]]:
     """All looped models together, and all untied ones."""
-    common = settings_of(scale) | {"draws": 2_000 if scale == "smoke" else 10_000}
+    common = training_job(settings) | {"draws": settings.draws}
     return {
         "looped": common | {"shared": True},
         "untied": common | {"shared": False},
@@ -86,7 +98,7 @@ def draw(tables: Tables) -> Picture:
     axes = list(page.subplots(2, (len(loops) + 2) // 2).flat)
     x = every * (np.arange(looped["losses"].shape[-1]) + 0.5)
     for row, (L, axis) in enumerate(zip(loops, axes, strict=False)):
-        title = f"({'abcdef'[row]}) L = {L}"
+        title = f"({LETTERS[row]}) L = {L}"
         panel(axis, title, "step", "loss" if row in (0, (len(loops) + 2) // 2) else "")
         for table, name, color, marker in (
             (looped, "one layer, L loops", BLUE, "o"),
@@ -101,8 +113,11 @@ def draw(tables: Tables) -> Picture:
         log_scale(axis)
         low, high = float(untied["optima"][row]), int(looped["dimension"])
         axis.set_ylim(low / 1.3, 1.3 * high)
-    _summary(axes[len(loops)], f"({'abcdef'[len(loops)]}) where training ends", tables)
-    legend_below(page, axes[: len(loops)], 4)
+    last = len(loops)
+    _summary(axes[last], f"({LETTERS[last]}) where training ends", tables)
+    for axis in axes[last + 1 :]:
+        axis.set_visible(False)
+    legend_below(page, axes[:last], 4)
     return picture
 
 
@@ -121,7 +136,7 @@ def expect(tables: Tables) -> list[Evidence]:
         ),
         Evidence(
             "More loops, lower loss: largest ratio of neighbours",
-            float(np.max(ends.mean(1)[1:] / ends.mean(1)[:-1])),
+            largest(ends.mean(1)[1:] / ends.mean(1)[:-1]),
             "<=",
             0.9,
         ),
@@ -176,4 +191,5 @@ FIGURE = Figure(
     compute,
     draw,
     expect,
+    settings=Settings,
 )

@@ -1,6 +1,7 @@
 """Figure 3: trained models run for longer, on their own inputs and on others."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -12,13 +13,15 @@ from jaxtyping import Array
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.core import require
+from iclab.evidence import Evidence, Figure, Tables, setting, smallest
 from iclab.models import LoopedTransformer
 from iclab.papers._drawing import (
     BLACK,
     BLUE,
     GREEN,
     GREY,
+    LETTERS,
     legend_below,
     panel,
     parts,
@@ -26,9 +29,10 @@ from iclab.papers._drawing import (
 )
 from iclab.papers.gatmiry2024._shifted_loss import shifted_loss_by_loops
 from iclab.papers.gatmiry2024._training import (
+    Training,
     quick_key,
-    settings_of,
     train_looped,
+    training_job,
     words,
 )
 from iclab.tasks import LinearRegression
@@ -41,17 +45,35 @@ _SHIFTED = (Fraction(3, 4), Fraction(5, 4))
 _PLACES = ("in", "out")
 
 
-def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+@dataclass(frozen=True)
+class Settings(Training):
+    """Sizes of Figure 3, which shows one run for every number of loops."""
+
+    dimension: int = setting("Dimension d of the inputs.", 10, smoke=4, least=2)
+    loops: tuple[int, ...] = setting(
+        "Loops of training: a column for each.", (1, 2, 5, 10), smoke=(1, 2)
+    )
+    seeds: int = setting("Runs; the first one is tested.", 1)
+    test_loops: int = setting("Loops at test time, up to.", 16, smoke=8)
+    prompts: int = setting("Prompts of the test.", 20_000, smoke=4_000, paper=1_000_000)
+
+    def __post_init__(self):
+        most = max(self.loops)
+        require(
+            self.test_loops >= most,
+            "gatmiry2024/figure-3",
+            "test_loops",
+            f"at least the loops of training, {most}",
+            self.test_loops,
+        )
+
+
+def jobs(settings: Settings) -> dict[str, dict[str, Any]]:
     """Training with testing, and the exact curves."""
-    loops, test_loops, prompts = {
-        "smoke": ([1, 2], 8, 4_000),
-        "desk": ([1, 2, 5, 10], 16, 20_000),
-        "paper": ([1, 2, 5, 10], 16, 1_000_000),
-    }[scale]
-    common = settings_of(scale) | {"loops": loops, "test_loops": test_loops, "seeds": 1}
+    common = training_job(settings) | {"test_loops": settings.test_loops}
     return {
         "exact": common | {"kind": "exact"},
-        "trained": common | {"kind": "trained", "prompts": prompts},
+        "trained": common | {"kind": "trained", "prompts": settings.prompts},
     }
 
 
@@ -79,7 +101,7 @@ def draw(tables: Tables) -> Picture:
     axes = page.subplots(2, len(loops), sharex=True, sharey=True, squeeze=False)
     for i, place in enumerate(_PLACES):
         for row, L in enumerate(loops):
-            axis, letter = axes[i, row], "abcdefgh"[i * len(loops) + row]
+            axis, letter = axes[i, row], LETTERS[i * len(loops) + row]
             title = f"({letter}) trained with {L}, {place}"
             x, y = "loops at test time" if i else "", "" if row else "squared error"
             panel(axis, title, x, y)
@@ -130,7 +152,7 @@ def expect(tables: Tables) -> list[Evidence]:
         Evidence(
             "Sampled prompts show it, for models trained with one or two loops: mean "
             "at the last test loop over the lowest mean, smallest",
-            float(np.min(means[..., -1] / means.min(-1))),
+            smallest(means[..., -1] / means.min(-1)),
             ">=",
             2.0,
         ),
@@ -155,12 +177,11 @@ def _exact(settings: Mapping[str, Any]) -> dict[str, Any]:
     s = settings
     d, n, test_loops = s["dimension"], s["samples"], s["test_loops"]
     steps = [looped_optimum(d, n, L)[0] for L in s["loops"]]
-    halves = (d - d // 2, d // 2)
     return {
         "loops": s["loops"],
         "steps": steps,
         "in": [np.asarray(loss_by_test_loops(a, d, n, test_loops)) for a in steps],
-        "out": shifted_loss_by_loops(steps, _SHIFTED, halves, n, test_loops),
+        "out": shifted_loss_by_loops(steps, _SHIFTED, _halves(d), n, test_loops),
         "dimension": d,
         "samples": n,
     }
@@ -172,7 +193,8 @@ def _trained(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     d, n = s["dimension"], s["samples"]
     training_key, *test_keys = jax.random.split(key, 3)
     runs = train_looped(settings, training_key)
-    shifted = jnp.repeat(jnp.array([float(value) for value in _SHIFTED]), d // 2)
+    values = jnp.array([float(value) for value in _SHIFTED])
+    shifted = jnp.repeat(values, jnp.array(_halves(d)), total_repeat_length=d)
     table: dict[str, Any] = {"prompts": s["prompts"], "training": words(settings)}
     for place, covariance, test_key in zip(
         _PLACES, (jnp.eye(d), jnp.diag(shifted)), test_keys, strict=True
@@ -180,7 +202,7 @@ def _trained(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
         task = LinearRegression(covariance)
         # A part at a time: a million prompts at once would not fit.
         size = min(s["prompts"], 20_000)
-        keys = jax.random.split(quick_key(test_key), s["prompts"] // size)
+        keys = jax.random.split(quick_key(test_key), max(1, s["prompts"] // size))
         sizes = (size, n, s["test_loops"])
         errors = np.concatenate(
             [
@@ -194,6 +216,11 @@ def _trained(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
         table[f"{place}_mean"] = errors.mean(1)
         table[f"{place}_median"] = np.median(errors, axis=1)
     return table
+
+
+def _halves(d: int) -> tuple[int, int]:
+    """How many directions have each eigenvalue of Σ out of distribution."""
+    return d - d // 2, d // 2
 
 
 @eqx.filter_jit
@@ -239,4 +266,5 @@ FIGURE = Figure(
     compute,
     draw,
     expect,
+    settings=Settings,
 )

@@ -1,6 +1,8 @@
 """Figure 4: A goes to a multiple of I; many loops leave it an antisymmetric part."""
 
+import itertools
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -9,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.evidence import Evidence, Figure, Tables, largest, setting, smallest
 from iclab.papers._drawing import (
     BLACK,
     BLUE,
@@ -25,11 +27,12 @@ from iclab.papers._drawing import (
 )
 from iclab.papers.gatmiry2024._curvature import curvatures
 from iclab.papers.gatmiry2024._training import (
+    Training,
     mean_diagonal,
-    settings_of,
     to_identity,
     to_multiples,
     train_looped,
+    training_job,
     words,
 )
 from iclab.theory import looped_flow, looped_optimum
@@ -38,13 +41,19 @@ from iclab.theory import looped_flow, looped_optimum
 _SHARES = np.geomspace(1, 1e-3, 601)
 
 
-def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+@dataclass(frozen=True)
+class Settings(Training):
+    """Sizes of Figure 4."""
+
+    most_loops: int = setting("Loops up to which curvatures are drawn.", 10, smoke=4)
+
+
+def jobs(settings: Settings) -> dict[str, dict[str, Any]]:
     """Training, and what is exact: optima, flows and curvatures."""
-    settings = settings_of(scale)
-    most = 4 if scale == "smoke" else 10
+    common = training_job(settings)
     return {
-        "trained": settings | {"kind": "trained"},
-        "exact": settings | {"kind": "exact", "most_loops": most},
+        "trained": common | {"kind": "trained"},
+        "exact": common | {"kind": "exact", "most_loops": settings.most_loops},
     }
 
 
@@ -79,7 +88,9 @@ def draw(tables: Tables) -> Picture:
         "time",
         r"$1-a/a^\star$",
     )
-    for row, (color, marker) in zip(range(len(exact["loops"])), CURVES, strict=False):
+    for row, (color, marker) in zip(
+        range(len(exact["loops"])), itertools.cycle(CURVES), strict=False
+    ):
         L, step = int(exact["loops"][row]), float(exact["steps"][row])
         label = f"{L} loop{'s' if L > 1 else ''}, $a^\\star$ = {step:.3f}"
         style = {"marker": marker, "markevery": 8, "markersize": 5}
@@ -115,7 +126,7 @@ def expect(tables: Tables) -> list[Evidence]:
         Evidence(
             "With one loop A does not converge to I: smallest final distance, as a "
             "share of the exact 1 − a*",
-            float(np.min(final[one] / (1 - steps[one]))),
+            smallest(final[one] / (1 - steps[one])),
             ">=",
             0.9,
         ),
@@ -136,7 +147,7 @@ def expect(tables: Tables) -> list[Evidence]:
         Evidence(
             "With three loops or fewer A comes close to multiples of I: largest final "
             "distance",
-            float(np.max(trained["to_multiples"][few, :, -1])),
+            largest(trained["to_multiples"][few, :, -1]),
             "<=",
             0.2,
         ),
@@ -179,9 +190,11 @@ def _trained(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
 def _exact(settings: Mapping[str, Any]) -> dict[str, Any]:
     d, n = settings["dimension"], settings["samples"]
     counts = range(1, settings["most_loops"] + 1)
-    optima = [looped_optimum(d, n, L)[0] for L in counts]
-    bends = [curvatures(a, d, n, L) for a, L in zip(optima, counts, strict=True)]
-    steps = [optima[L - 1] for L in settings["loops"]]
+    optima = {
+        L: looped_optimum(d, n, L)[0] for L in sorted({*counts, *settings["loops"]})
+    }
+    bends = [curvatures(optima[L], d, n, L) for L in counts]
+    steps = [optima[L] for L in settings["loops"]]
     return {
         "loops": settings["loops"],
         "steps": steps,
@@ -232,4 +245,5 @@ FIGURE = Figure(
     compute,
     draw,
     expect,
+    settings=Settings,
 )

@@ -1,13 +1,15 @@
 """Beyond the paper: what it costs to use one layer again instead of new ones."""
 
+import itertools
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.evidence import Evidence, Figure, Tables, largest, setting, smallest
 from iclab.papers._drawing import (
     BLACK,
     CURVES,
@@ -25,54 +27,71 @@ from iclab.theory import (
     optimal_steps,
 )
 
-_DIMENSION = 10
 # Depth at which the approach to the limit is drawn.
 _DEPTH = 5
 
 
-def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
-    """A job for every n: d/n from 1/10 to 2, so that one n is below d."""
-    lengths, depth, largest = {
-        "smoke": ((40, 20, 5), 6, 6),
-        "desk": ((100, 40, 20, 10, 5), 12, 8),
-        "paper": ((100, 40, 20, 10, 5), 16, 9),
-    }[scale]
-    dimensions = [2**power for power in range(1, largest + 1)]
-    return {
-        f"n = {n}": {"samples": n, "depth": depth, "dimensions": dimensions}
-        for n in lengths
+@dataclass(frozen=True)
+class Settings:
+    """Sizes: d/n from 1/10 to 2, so that one n is below d."""
+
+    dimension: int = setting("Dimension d of the inputs.", 10)
+    samples: tuple[int, ...] = setting(
+        "Examples in a prompt, n: a curve for each.",
+        (100, 40, 20, 10, 5),
+        smoke=(40, 20, 5),
+    )
+    depth: int = setting("Layers or loops, up to.", 12, smoke=6, paper=16, least=_DEPTH)
+    powers: int = setting(
+        "The limit is approached with d = 2, 4, 8, …, two to this power.",
+        8,
+        smoke=6,
+        paper=9,
+    )
+
+
+def jobs(settings: Settings) -> dict[str, dict[str, Any]]:
+    """A job for every n."""
+    common = {
+        "dimension": settings.dimension,
+        "depth": settings.depth,
+        "dimensions": [2**power for power in range(1, settings.powers + 1)],
     }
+    return {f"n = {n}": common | {"samples": n} for n in settings.samples}
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
-    """Exact optima by depth, at d = 10 and in the limit; the price by dimension."""
-    n, depths = settings["samples"], range(1, settings["depth"] + 1)
-    c = _DIMENSION / n
-    looped = [looped_optimum(_DIMENSION, n, k) for k in depths]
+    """Exact optima by depth, at d and in the limit; the price by dimension."""
+    D, n = settings["dimension"], settings["samples"]
+    depths = range(1, settings["depth"] + 1)
+    c = D / n
+    looped = [looped_optimum(D, n, k) for k in depths]
     # Dimensions at which n = d/c is a whole number.
-    dimensions = [d for d in settings["dimensions"] if (d * n) % _DIMENSION == 0]
+    dimensions = [d for d in settings["dimensions"] if (d * n) % D == 0]
     return {
         "looped": [loss for _, loss in looped],
         "looped_steps": [step for step, _ in looped],
-        "free": [optimal_steps(_DIMENSION, n, k)[1] for k in depths],
+        "free": [optimal_steps(D, n, k)[1] for k in depths],
         "looped_limit": [marchenko_pastur_looped_optimum(c, k)[1] for k in depths],
         "free_limit": [marchenko_pastur_optimal_steps(c, k)[1] for k in depths],
         "dimensions": dimensions,
-        "prices": [_price(d, d * n // _DIMENSION) for d in dimensions],
+        "prices": [_price(d, d * n // D) for d in dimensions],
+        "dimension": D,
         "samples": n,
     }
 
 
 def draw(tables: Tables) -> Picture:
     """Losses, their ratio, loops that do the work of layers, and the limit."""
+    d = int(next(iter(tables.values()))["dimension"])
     picture = sheet(
         8.6,
         "The exact price of weight sharing",
-        f"d = {_DIMENSION}, no noise. Free: every layer has a step of its own, the "
+        f"d = {d}, no noise. Free: every layer has a step of its own, the "
         "best ones. Shared: the same step in every layer, the best one,\nwhich is the "
         "optimum of a looped layer among symmetric A. Lines with markers: exact at "
-        f"d = {_DIMENSION}. Thin lines without markers:\nthe Marchenko–Pastur limit "
-        "d, n → ∞ at the same d/n. With n < d (d/n = 2) both losses end at what lies "
+        f"d = {d}. Thin lines without markers:\nthe Marchenko–Pastur limit "
+        "d, n → ∞ at the same d/n. With n < d (d/n > 1) both losses end at what lies "
         "outside the span of the inputs.",
     )
     (page,) = parts(picture, 1, 1)
@@ -88,12 +107,14 @@ def draw(tables: Tables) -> Picture:
         "dimension d",
         "price over its limit",
     )
-    for table, (color, marker) in zip(tables.values(), CURVES, strict=False):
+    for table, (color, marker) in zip(
+        tables.values(), itertools.cycle(CURVES), strict=False
+    ):
         style = {"color": color, "marker": marker, "markersize": 5}
-        label = f"d/n = {_DIMENSION / int(table['samples']):g}"
+        label = f"d/n = {_ratio(table):.3g}"
         _depth_panels(axes, table, label, style)
         if len(table["dimensions"]) > 1:
-            limit = _limit_price(_DIMENSION / int(table["samples"]))
+            limit = _limit_price(_ratio(table))
             axes[1, 1].plot(table["dimensions"], table["prices"] / limit, **style)
     axes[0, 0].plot([], [], "-", color=BLACK, label="free steps")
     axes[0, 0].plot([], [], "--", color=BLACK, label="shared step")
@@ -115,11 +136,12 @@ def draw(tables: Tables) -> Picture:
 
 def expect(tables: Tables) -> list[Evidence]:
     """What sharing costs, as numbers."""
+    d = int(next(iter(tables.values()))["dimension"])
     prices = {int(t["samples"]): t["looped"] / t["free"] for t in tables.values()}
-    shared = [t for t in tables.values() if int(t["samples"]) >= _DIMENSION]
+    shared = [t for t in tables.values() if _ratio(t) <= 1]
     long = [prices[int(t["samples"])] for t in shared]
     last = [
-        np.abs(t["prices"][-2:] / _limit_price(_DIMENSION / int(t["samples"])) - 1)
+        np.abs(t["prices"][-2:] / _limit_price(_ratio(t)) - 1)
         for t in tables.values()
         if len(t["dimensions"]) > 1
     ]
@@ -138,30 +160,35 @@ def expect(tables: Tables) -> list[Evidence]:
         ),
         Evidence(
             "With n ≥ d the price rises with depth: smallest ratio of neighbours",
-            float(min(np.min(price[1:] / price[:-1]) for price in long)),
+            smallest([price[1:] / price[:-1] for price in long]),
             ">=",
             1.0,
         ),
         Evidence(
-            "Looped and untied are not alike at d = 10, n = 20: price at five loops",
-            float(prices[20][_DEPTH - 1]),
+            f"Looped and untied are not alike at d = {d}, n = 20: price at five loops",
+            largest([price[_DEPTH - 1] for n, price in prices.items() if n == 20]),
             ">=",
             2.6,
         ),
         Evidence(
             "With n < d there is little to lose: largest price at n = 5",
-            float(prices[5].max()),
+            largest([price for n, price in prices.items() if n == 5 < d]),
             "<=",
             1.1,
         ),
         Evidence(
             "The price tends to its Marchenko–Pastur limit like 1/d: distance at the "
             "largest dimension over that at half of it, largest",
-            float(max(distance[1] / distance[0] for distance in last)),
+            largest([distance[1] / distance[0] for distance in last]),
             "<=",
             0.7,
         ),
     ]
+
+
+def _ratio(table: Mapping[str, Any]) -> float:
+    """d/n."""
+    return int(table["dimension"]) / int(table["samples"])
 
 
 def _price(d: int, n: int) -> float:
@@ -179,8 +206,9 @@ def _depth_panels(
     losses, price, matching = axes[0, 0], axes[0, 1], axes[1, 0]
     depths = np.arange(1, len(table["free"]) + 1)
     thin = {"color": style["color"], "linewidth": 0.8}
-    losses.plot(depths, table["free"] / _DIMENSION, "-", label=label, **style)
-    losses.plot(depths, table["looped"] / _DIMENSION, "--", **style)
+    d = int(table["dimension"])
+    losses.plot(depths, table["free"] / d, "-", label=label, **style)
+    losses.plot(depths, table["looped"] / d, "--", **style)
     losses.plot(depths, table["free_limit"], "-", **thin)
     losses.plot(depths, table["looped_limit"], "--", **thin)
     price.plot(depths, table["looped"] / table["free"], "-", **style)
@@ -204,4 +232,5 @@ FIGURE = Figure(
     compute,
     draw,
     expect,
+    settings=Settings,
 )

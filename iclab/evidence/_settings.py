@@ -1,0 +1,179 @@
+"""Settings of a figure: what each one means, and its value at every scale.
+
+A figure's settings are a frozen dataclass whose fields are made by `setting`:
+
+    @dataclass(frozen=True)
+    class Settings:
+        dimension: int = setting("Dimension of the inputs.", 10, smoke=4)
+        loops: tuple[int, ...] = setting("Numbers of loops.", (1, 2, 3, 5, 10))
+"""
+
+import dataclasses
+import difflib
+import math
+from collections.abc import Mapping
+from typing import (
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from iclab.evidence._claim import SCALES, Scale
+
+SettingsT = TypeVar("SettingsT")
+
+_TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
+_UNSET: Any = object()
+
+
+def setting(
+    text: str,
+    value: Any,
+    *,
+    smoke: Any = _UNSET,
+    paper: Any = _UNSET,
+    least: int = 1,
+) -> Any:
+    """A field of a figure's settings: what it is, and its value at every scale.
+
+    `value` is that of `desk`, and of the other scales where they say nothing. Whole
+    numbers must be at least `least`; other numbers must be positive.
+    """
+    values = {
+        "smoke": value if smoke is _UNSET else smoke,
+        "desk": value,
+        "paper": value if paper is _UNSET else paper,
+    }
+    about = {"text": text, "values": values, "least": least}
+    return dataclasses.field(default=value, metadata=about)
+
+
+class Described(NamedTuple):
+    """A setting in words: its name, what it takes, what it is, and its values."""
+
+    name: str
+    takes: str
+    text: str
+    values: Mapping[Scale, Any]
+
+
+def settings_at(kind: type[SettingsT], scale: Scale) -> SettingsT:
+    """The settings of a scale."""
+    fields = dataclasses.fields(kind)  # pyright: ignore[reportArgumentType]
+    return kind(**{field.name: field.metadata["values"][scale] for field in fields})
+
+
+def describe_settings(kind: type) -> list[Described]:
+    """Every setting in words, in the order of the class."""
+    hints = get_type_hints(kind)
+    return [
+        Described(
+            field.name,
+            _words(hints[field.name], field.metadata["least"]),
+            field.metadata["text"],
+            {scale: field.metadata["values"][scale] for scale in SCALES},
+        )
+        for field in dataclasses.fields(kind)
+    ]
+
+
+def change_settings(
+    settings: SettingsT, changes: Mapping[str, Any], owner: str
+) -> SettingsT:
+    """The same settings with other values, given as such or as text (`"1,2,3"`).
+
+    A name that is not there and a value of another type are refused, in the name of
+    `owner`.
+    """
+    kind = type(settings)
+    fields = {field.name: field for field in dataclasses.fields(kind)}  # pyright: ignore[reportArgumentType]
+    hints = get_type_hints(kind)
+    found = {}
+    for name, value in changes.items():
+        if name not in fields:
+            close = difflib.get_close_matches(name, fields, n=1, cutoff=0.5)
+            hint = f"did you mean {close[0]}?" if close else "its settings are "
+            names = "" if close else ", ".join(fields)
+            raise ValueError(f"{owner}: unknown setting {name!r}: {hint}{names}")
+        hint, least = hints[name], fields[name].metadata["least"]
+        try:
+            found[name] = _value(hint, value, least)
+        except (ValueError, TypeError, OverflowError):
+            rule = _words(hint, least)
+            raise ValueError(
+                f"{owner}: `{name}` must be {rule}, got {value!r}"
+            ) from None
+    return dataclasses.replace(settings, **found)  # pyright: ignore[reportArgumentType,reportReturnType]
+
+
+def setting_text(value: Any) -> str:
+    """A value as one would type it."""
+    if isinstance(value, (tuple, list)):
+        return ",".join(map(setting_text, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _value(hint: Any, value: Any, least: int) -> Any:
+    """`value` as a value of the type `hint`; raises where it is none."""
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            raise ValueError
+        return value
+    if get_origin(hint) is tuple:
+        parts = value.split(",") if isinstance(value, str) else list(value)
+        one, _ = get_args(hint)
+        found = tuple(_value(one, part, least) for part in parts)
+        if not found or len(set(found)) < len(found):
+            raise ValueError
+        return found
+    if isinstance(value, str):
+        value = _read(hint, value.strip())
+    if hint is bool:
+        return _checked(value, isinstance(value, bool))
+    if isinstance(value, bool):
+        raise TypeError
+    if hint is int:
+        number = _checked(int(value), int(value) == value)
+        return _checked(number, number >= least)
+    if hint is float:
+        return _checked(float(value), math.isfinite(value) and value > 0)
+    return _checked(value, isinstance(value, str) and bool(value))
+
+
+def _read(hint: Any, word: str) -> Any:
+    """A word as a number or a truth value, where the type asks for one."""
+    if hint is bool:
+        return _TRUTHS.get(word.lower(), word)
+    if hint is int:
+        try:
+            return int(word)
+        except ValueError:
+            return float(word)  # 1e4 is a whole number as well
+    return float(word) if hint is float else word
+
+
+def _checked(value: Any, right: bool) -> Any:
+    if not right:
+        raise ValueError
+    return value
+
+
+def _words(hint: Any, least: int, *, many: bool = False) -> str:
+    """What a type takes, for messages."""
+    if get_origin(hint) is Literal:
+        *first, last = get_args(hint)
+        return f"{', '.join(first)} or {last}" if first else str(last)
+    if get_origin(hint) is tuple:
+        return f"different {_words(get_args(hint)[0], least, many=True)} (1,2,3)"
+    if hint is bool:
+        return "true or false"
+    s, a = ("s", "") if many else ("", "a ")
+    if hint is int:
+        return f"{a}whole number{s} ≥ {least}"
+    return f"{a}positive number{s}" if hint is float else f"{a}word{s}"
