@@ -31,13 +31,15 @@ class Printed(Generic[CaseT]):
     """A statement as printed, for a claim whose `predict` is the corrected one.
 
     Whatever is left out is the same as in the claim. A printed statement is expected to
-    fail in at least one of its cases: that case is the counterexample.
+    fail in at least one of its cases: that case is the counterexample. A slip `beside`
+    the statement, in a remark or a step of its proof, leaves the claim as it is.
     """
 
     predict: Callable[[CaseT], Value]
     cases: Callable[[Scale], Mapping[str, CaseT]] | None = None
     measure: Callable[[CaseT, Any, Scale], Measured] | None = None
     relation: Relation | None = None
+    beside: bool = False
 
 
 @dataclass(frozen=True)

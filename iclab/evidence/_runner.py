@@ -66,6 +66,7 @@ class ClaimResult:
     seconds: float
     seed: int
     numbers: Mapping[str, Any] = field(default_factory=dict)
+    slips: tuple[CaseResult, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,15 +96,24 @@ def run_claim(claim: Claim, scale: Scale, seed: int) -> ClaimResult:
         _run_case(claim, name, case, scale, seed)
         for name, case in claim.cases(scale).items()
     ]
-    if claim.printed is not None:
-        cases += _run_printed(claim, scale, seed)
+    printed = [] if claim.printed is None else _run_printed(claim, scale, seed)
+    verdict = claim_verdict([*cases, *printed])
     numbers = {}
     if claim.numbers is not None:
-        numbers = claim.numbers({case.case: case for case in cases})
+        numbers = claim.numbers({case.case: case for case in [*cases, *printed]})
+    slips = []
+    if claim.printed is not None and claim.printed.beside:
+        verdict = "holds" if verdict == "corrected" else verdict
+        printed, slips = [], printed
     seconds = time.perf_counter() - start
-    verdict = claim_verdict(cases)
     return ClaimResult(
-        claim.id, verdict, tuple(cases), seconds, seed, _plain(dict(numbers))
+        claim.id,
+        verdict,
+        (*cases, *printed),
+        seconds,
+        seed,
+        _plain(dict(numbers)),
+        tuple(slips),
     )
 
 

@@ -54,6 +54,7 @@ def claim_record(entry: Entry, result: Result, seed: int) -> dict[str, Any]:
         "seconds": result["seconds"],
         "seed": seed,
         "numbers": numbers,
+        "slips": result.get("slips", []),
         **_slip(entry, numbers),
     }
 

@@ -21,6 +21,7 @@ def check_claim(config: Mapping[str, Any], seed: int) -> dict[str, Any]:
     return {
         "verdict": result.verdict,
         "cases": cases,
+        "slips": [case.json() for case in result.slips],
         "numbers": result.numbers,
         "seconds": result.seconds,
     }

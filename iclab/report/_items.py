@@ -116,8 +116,10 @@ class Item:
 
     @property
     def printed(self) -> Sequence[Mapping[str, Any]]:
-        """Cases of the statement as printed, where that is known to fail."""
-        found = [case for case in self._cases if case["case"].startswith(AS_PRINTED)]
+        """Cases of the statement as printed, or of a slip beside it, which fail."""
+        slips = [] if self.record is None else self.record.get("slips", [])
+        every = [*self._cases, *slips]
+        found = [case for case in every if case["case"].startswith(AS_PRINTED)]
         return [
             {**case, "case": case["case"].removeprefix(AS_PRINTED)} for case in found
         ]

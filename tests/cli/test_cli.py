@@ -148,7 +148,7 @@ def test_check_as_json_is_one_array_with_the_fixed_keys(capsys):
     (record,) = json.loads(capsys.readouterr().out)
     keys = ["id", "kind", "verdict", "statement", "correction", "cases"]
     made = ["scale", "finished", "iclab", "commit"]
-    new = ["numbers", "erratum", "erratum_class", "remark", "credit"]
+    new = ["numbers", "slips", "erratum", "erratum_class", "remark", "credit"]
     assert list(record) == [*keys, "seconds", "seed", *new, *made]
     assert record["scale"] == "smoke"
     assert {"case", "predicted", "measured", "error", "decoy"} <= set(

@@ -105,6 +105,18 @@ def test_printed_statement_that_does_not_fail_is_no_erratum():
     assert _verdict(_claim(printed=printed)) == "undecided"
 
 
+def test_a_slip_beside_the_statement_leaves_it_alone():
+    printed = Printed(predict=lambda case: 3.0, beside=True)
+    result = run_claim(_claim(printed=printed), "smoke", 0)
+    assert result.verdict == "holds"
+    assert [case.case for case in result.cases] == ["only"]
+    (slip,) = result.slips
+    assert (slip.case, slip.verdict) == ("as printed: only", "fails")
+    no_slip = Printed(predict=lambda case: 1.0, beside=True)
+    assert _verdict(_claim(printed=no_slip)) == "undecided"
+    assert _verdict(_claim(predicted=5.0, printed=printed)) == "fails"
+
+
 def test_wrong_correction_fails():
     printed = Printed(predict=lambda case: 3.0)
     assert _verdict(_claim(predicted=5.0, printed=printed)) == "fails"

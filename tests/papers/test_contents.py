@@ -42,7 +42,10 @@ def test_entry_and_file_agree(entry):
         return
     assert isinstance(module.CLAIM, Claim)
     assert module.CLAIM.id == entry.id
-    assert (module.CLAIM.printed is None) == (entry.erratum is None)
+    printed = module.CLAIM.printed
+    assert (entry.erratum is not None) == (printed is not None and not printed.beside)
+    if printed is not None and printed.beside:
+        assert entry.remark is not None
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.id)

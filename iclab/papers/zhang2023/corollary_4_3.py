@@ -48,6 +48,13 @@ def measure_printed(case: Pairs, key, scale) -> Measured:
     return _worst(_instances(case.dimension, _NUMBER[scale]), as_printed=True)
 
 
+def numbers(results):
+    """The largest risk over ε, at the printed lengths and at the corrected ones."""
+    worst = [one.measured for one in results.values() if one.printed]
+    tight = [one.measured for one in results.values() if not one.printed]
+    return {"worst": max(worst), "tight": max(tight)}
+
+
 class Instances(NamedTuple):
     """Covariances, accuracies, and lengths: M, N, and N as printed."""
 
@@ -91,4 +98,5 @@ CLAIM = Claim(
     decoy=decoy,
     relation="<=",
     printed=Printed(predict=predict, measure=measure_printed),
+    numbers=numbers,
 )

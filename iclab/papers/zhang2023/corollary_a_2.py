@@ -119,5 +119,5 @@ CLAIM = Claim(
     predict=predict,
     measure=measure,
     decoy=decoy,
-    printed=Printed(predict=chain_as_printed, measure=twice_the_loss),
+    printed=Printed(predict=chain_as_printed, measure=twice_the_loss, beside=True),
 )

@@ -42,6 +42,16 @@ def _limits(case: Setting, power: int) -> np.ndarray:
     return np.stack([u_last, np.sum(xi / gamma) / u_last])
 
 
+def numbers(results):
+    """How far from the printed limit u₋₁ ends, at the most."""
+    away = [
+        abs(one.measured[0] - one.predicted[0])
+        for one in results.values()
+        if one.printed
+    ]
+    return {"off": max(away)}
+
+
 CLAIM = Claim(
     "zhang2023/equation-c.15",
     cases=settings,
@@ -49,4 +59,5 @@ CLAIM = Claim(
     measure=measure,
     decoy=decoy,
     printed=Printed(predict=printed),
+    numbers=numbers,
 )

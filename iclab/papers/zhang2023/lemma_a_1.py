@@ -1,4 +1,4 @@
-"""Lemma A.1: on u₁₂ = u₂₁ = 0 the loss is ℓ̃ of (5.5) plus tr(Λ)/2, and only there."""
+"""Lemma A.1: on u₁₂ = u₂₁ = 0 the loss is ℓ̃ of (5.5) plus tr(Λ)/2."""
 
 import numpy as np
 
@@ -89,5 +89,5 @@ CLAIM = Claim(
     predict=predict,
     measure=measure,
     decoy=decoy,
-    printed=Printed(predict=difference_as_printed, measure=difference),
+    printed=Printed(predict=difference_as_printed, measure=difference, beside=True),
 )

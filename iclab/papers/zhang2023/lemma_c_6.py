@@ -56,6 +56,12 @@ def measure(case: Setting, key, scale) -> Measured:
     return Measured(value, np.stack([error, 0, 0, 0]), f"{reason}; signs are certain")
 
 
+def numbers(results):
+    """Both sides of the printed identity."""
+    (slip,) = (one for one in results.values() if one.printed)
+    return {"left": slip.measured[0], "right": slip.predicted[0]}
+
+
 def _wide_start(case: Setting) -> tuple[Array, float]:
     """0.95 of the largest σ for which 2E‖Λ_τΘ‖_F² > √dσ² E‖Γ_τ‖‖Λ_τ‖_F²."""
     norm = np.sqrt(len(case.theta)) * (case.gamma_norm + case.gamma_norm_error)
@@ -78,5 +84,6 @@ CLAIM = Claim(
     predict=predict,
     measure=measure,
     decoy=decoy,
-    printed=Printed(predict=printed, cases=printed_cases),
+    printed=Printed(predict=printed, cases=printed_cases, beside=True),
+    numbers=numbers,
 )

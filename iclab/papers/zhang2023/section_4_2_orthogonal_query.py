@@ -72,6 +72,16 @@ def decoy(case: Orthogonal):
     return jnp.trace(inverse @ Lambda @ Lambda) / jnp.trace(Lambda)
 
 
+def numbers(results):
+    """The largest predictions for orthogonal queries, as shares of a label."""
+    printed = "as printed: {}, query orthogonal"
+    return {
+        "prompts": _PROMPTS,
+        "geometric": results[printed.format("geometric spectrum")].measured,
+        "tiny": results[printed.format("one tiny eigenvalue")].measured,
+    }
+
+
 def _prompts(case: Orthogonal, key) -> Batch:
     """Prompts with linear labels whose queries are orthogonal, perhaps before Γ."""
     setting = distribution(case.spectrum, 10)
@@ -97,4 +107,5 @@ CLAIM = Claim(
     measure=measure,
     decoy=decoy,
     printed=Printed(predict=predict, cases=printed_cases),
+    numbers=numbers,
 )

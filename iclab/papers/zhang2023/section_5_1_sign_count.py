@@ -42,6 +42,11 @@ def as_printed(case: Shape):
     return np.full(2, case.dimension + 1)
 
 
+def numbers(results):
+    """How many there are with fewer examples than dimensions."""
+    return {"short": results["as printed: d=3, N=2"].measured[0]}
+
+
 CLAIM = Claim(
     "zhang2023/section-5.1-sign-count",
     cases=shapes,
@@ -49,4 +54,5 @@ CLAIM = Claim(
     measure=measure,
     decoy=decoy,
     printed=Printed(predict=as_printed, relation=">="),
+    numbers=numbers,
 )

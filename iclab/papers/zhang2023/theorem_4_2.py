@@ -113,6 +113,12 @@ def as_printed(case: Curvature | Cutoffs):
     return np.zeros(len(case.distances))
 
 
+def numbers(results):
+    """What a decade of |x| near zero adds to E y²."""
+    decades = results["as printed: d=1, y=|x|^(-1/2), E y² by decades"].measured
+    return {"decade": decades[0]}
+
+
 def _risks(case: Labels, *, uncentred: bool = False, only_length: bool = False):
     """(4.6) at all lengths, with Σ not centred, or its last term alone."""
     moments, Lambda = case.task.moments(), case.task.covariance
@@ -155,4 +161,5 @@ CLAIM = Claim(
     measure=measure,
     decoy=decoy,
     printed=Printed(predict=as_printed, cases=printed_cases),
+    numbers=numbers,
 )
