@@ -4,7 +4,7 @@ The bounds come from `theory`, what they bound from the model and its derivative
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Claim, Measured, Printed, Scale
 from iclab.papers.yang2024._instances import Instances, families
 from iclab.papers.yang2024._population import (
     Evaluated,
@@ -85,13 +85,18 @@ def bound_claim(
     id: str,
     sides: Callable[[Instances], list[Tightest]],
     parts: Callable[[Instances], Sequence[float | None]],
+    *,
+    cases: Callable[[Scale], Mapping[str, Instances]] = families,
+    wrong: Callable[[Instances], Any] = lambda case: None,
+    printed: Printed[Instances] | None = None,
 ) -> Claim[Instances]:
     """Bounds that hold in every problem, and what part of them is reached where.
 
     `parts` knows, for problems built to be extreme, the part of each bound that is
     reached in the limit (None: not known; nothing: not extreme). There the left side is
     that part of the bound, no more and no less than one in a hundred: a bound that is
-    too large is seen as well as one that is too small.
+    too large is seen as well as one that is too small. `wrong` is a decoy for problems
+    of which no part is known.
     """
 
     def known(case: Instances) -> list[tuple[Tightest, float]]:
@@ -119,19 +124,20 @@ def bound_claim(
     def decoy(case: Instances):
         """The part that is reached, and two in a hundred less."""
         if not known(case):
-            return None
-        wrong = predict(case)
+            return wrong(case)
+        smaller = predict(case)
         for i, (one, part) in enumerate(known(case)):
-            wrong[len(sides(case)) + 2 * i] = (1 - 2 * _SHARP) * part * one.right
-        return wrong
+            smaller[len(sides(case)) + 2 * i] = (1 - 2 * _SHARP) * part * one.right
+        return smaller
 
     return Claim(
         id,
-        cases=families,
+        cases=cases,
         predict=predict,
         measure=measure,
         decoy=decoy,
         relation="<=",
+        printed=printed,
     )
 
 

@@ -1,4 +1,9 @@
-"""(17): the simple form of the smoothness constant L, said to be above (61)."""
+"""(17): the simple form of the smoothness constant L, said to be above (61).
+
+Where it estimates nothing it is (61): with ‖Z̄‖ for f̄_max and 1 + ‖ZᵀẐ‖/(mτ) for ‖A‖
+both agree as γ → ∞ with a small gap, and as the gap grows their ratio tends to
+√((1 + 16N)/(1 + 4N)), since αγH is counted twice.
+"""
 
 from dataclasses import dataclass
 
@@ -19,11 +24,42 @@ from iclab.papers.yang2024._descents import (
     rates_of,
 )
 from iclab.theory import (
+    RepresentationConstants,
     smoothness_constant,
     smoothness_constant_printed,
     smoothness_constant_simple,
     weight_bound,
 )
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What Δ⁽⁰⁾, ‖ZᵀẐ‖ and γ are multiplied by; norms are estimated as (17) does."""
+
+    gap: float
+    correlation: float
+    gamma: float
+
+    def simple(self, case: "Case") -> float:
+        """(17)."""
+        c, gamma = self._constants(case), self.gamma * case.gamma
+        return float(smoothness_constant_simple(c, H, gamma, case.zeta))
+
+    def printed(self, case: "Case") -> float:
+        """(61)."""
+        c, gamma = self._constants(case), self.gamma * case.gamma
+        alpha = weight_bound(c, case.zeta, gamma)
+        return float(smoothness_constant_printed(c, H, gamma, alpha))
+
+    def _constants(self, case: "Case") -> RepresentationConstants:
+        c = constants_of(case.start)
+        correlation = self.correlation * c.correlation_norm
+        return c._replace(
+            initial_gap=self.gap * c.initial_gap,
+            correlation_norm=correlation,
+            largest_column=c.root_norm,
+            optimum_norm=1 + correlation / (m * case.start.tau),
+        )
 
 
 @dataclass(frozen=True)
@@ -33,6 +69,7 @@ class Case:
     start: Start
     times: float = 1.0
     squared_norm: bool = False
+    limit: Limit | None = None
 
     @property
     def gamma(self) -> float:
@@ -48,10 +85,19 @@ class Case:
 def cases(scale) -> dict[str, Case]:
     """γ at the bound (15) and above it."""
     starts = (QUICK, SMALL) if scale == "smoke" else (QUICK, SECOND, SMALL, *SLOW)
-    return {
+    found = {
         f"{start}, γ = {times:g} × (15)": Case(start, times)
         for start in starts
         for times in (1.0, 4.0)
+    }
+    limits = {
+        "γ → ∞": Limit(1e-40, 1.0, 1e12),
+        "γ and ‖ZᵀẐ‖/γ → ∞": Limit(1e-40, 1e24, 1e6),
+        "Δ⁽⁰⁾ → ∞": Limit(1e40, 1.0, 1.0),
+    }
+    return found | {
+        f"(17) and (61), {name}": Case(QUICK, limit=limit)
+        for name, limit in limits.items()
     }
 
 
@@ -67,8 +113,12 @@ def predict(case: Case):
     """(17) with γf̄‖Z̄‖ squared and the maximum kept.
 
     L² = ‖Z̄‖⁴[b²(8γ²/K + 64Nμ) + 2H²(γ⁴/K² + 256Kμ‖Z̄‖²Δ⁽⁰⁾/ζ₀²)] with the bracket b of
-    (17) and μ = max{γ²/K, 128K‖Z̄‖²Δ⁽⁰⁾/ζ₀²}.
+    (17) and μ = max{γ²/K, 128K‖Z̄‖²Δ⁽⁰⁾/ζ₀²}. In the limits (17) as printed, from both
+    sides, in units of (61).
     """
+    if case.limit is not None:
+        ratio = case.limit.simple(case) / case.limit.printed(case)
+        return np.array([ratio * 1.001, -ratio * 0.999])
     c, gamma = constants_of(case.start), case.gamma
     norm, gap = float(c.root_norm), float(c.initial_gap)
     weights = 32 * K * norm**2 * gap / case.zeta**2
@@ -80,6 +130,11 @@ def predict(case: Case):
     return norm**2 * np.sqrt(squares)
 
 
+def decoy(case: Case):
+    """Nothing squared, no maximum; in the limits twice (61)."""
+    return np.array([0.5, -0.5]) if case.limit is not None else as_printed(case)
+
+
 def as_printed(case: Case):
     """(17)."""
     c, squared = constants_of(case.start), case.squared_norm
@@ -88,7 +143,12 @@ def as_printed(case: Case):
 
 
 def measure(case: Case, key, scale) -> Measured:
-    """Lemma 10 as corrected, whose norms are not estimated."""
+    """Lemma 10 as corrected, whose norms are not estimated; the limits of (17)/(61)."""
+    if case.limit is not None:
+        far = case.limit.gap > 1
+        ratio = np.sqrt((1 + 16 * N) / (1 + 4 * N)) if far else 1.0
+        reason = "what is left of the limit is below one in a thousand"
+        return Measured(np.array([ratio, -ratio]), 0.0, reason)
     L = float(smoothness_constant(*_of_lemma(case)))
     share = f"{L / predict(case):.3f} of the simple form"
     return Measured(L, 1e-13 * L, f"float64 round-off; {share}")
@@ -111,8 +171,7 @@ CLAIM = Claim(
     cases=cases,
     predict=predict,
     measure=measure,
-    # Nothing squared, no maximum.
-    decoy=as_printed,
+    decoy=decoy,
     relation="<=",
     printed=Printed(
         predict=as_printed,

@@ -1,15 +1,24 @@
-"""Lemma 10, (59)–(61): a Lipschitz constant of the gradient of the loss."""
+"""Lemma 10, (59)–(61): a Lipschitz constant of the gradient of the loss.
+
+‖∇ℓ(ξ) − ∇ℓ(ξ')‖/‖ξ − ξ'‖ of the model's loss against L with (γf̄_max‖Z̄‖)² in the second
+part of its square. Two opposite tokens with opposite features say what part of it is
+reached: without weights ‖Z̄‖² = 2f̄_max², N = 2, K = 4 make L = γ‖Z̄‖²‖A‖√18 of which
+Q and α together need γ‖Z̄‖²‖A‖/√32, one in 24; with large weights and attention tilted
+to tanh q = 1/√3 it is L = γ²α²H‖Z̄‖²√288, of which heads that move against each other
+need 2/9, one in 54√2.
+"""
 
 import functools
 from collections.abc import Callable
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured, Printed
 from iclab.papers.yang2024._bounds import (
     Tightest,
     as_bounds,
     as_measured,
+    bound_claim,
     constants,
     each,
     tightest,
@@ -19,6 +28,8 @@ from iclab.papers.yang2024._instances import (
     Instances,
     families,
     is_large,
+    is_tilted,
+    is_unweighted,
     large_instances,
     number,
 )
@@ -37,9 +48,16 @@ def large(scale) -> dict[str, Instances]:
     return {name: large_instances(number(scale))}
 
 
-def predict(case: Instances):
-    """L, with (γ f̄_max‖Z̄‖)² in the second part of its square."""
-    return as_bounds([_sides(case, _corrected)])
+def sides(case: Instances) -> list[Tightest]:
+    """The change of the gradient and L as corrected."""
+    return [_sides(case, _corrected)]
+
+
+def parts(case: Instances) -> tuple[float, ...]:
+    """What the mixed derivative needs without weights, and that in Q with many."""
+    if is_unweighted(case):
+        return (1 / 24,)
+    return (1 / (54 * np.sqrt(2)),) if is_tilted(case) else ()
 
 
 def printed(case: Instances):
@@ -50,11 +68,6 @@ def printed(case: Instances):
 def decoy(case: Instances):
     """L by (55) alone, as if the gradient in Q did not change."""
     return as_bounds([_sides(case, _values)]) if is_large(case) else None
-
-
-def measure(case: Instances, key, scale) -> Measured:
-    """‖∇ℓ(ξ) − ∇ℓ(ξ')‖/‖ξ − ξ'‖ of the model's loss, the largest part of L."""
-    return as_measured([_sides(case, _corrected)])
 
 
 def measure_printed(case: Instances, key, scale) -> Measured:
@@ -86,12 +99,11 @@ def _values(constants, gamma, alpha, *, heads: int):
     return _corrected(without, gamma, alpha, heads=heads)
 
 
-CLAIM = Claim(
+CLAIM = bound_claim(
     "yang2024/lemma-10",
+    sides,
+    parts,
     cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
+    wrong=decoy,
     printed=Printed(predict=printed, cases=large, measure=measure_printed),
 )

@@ -1,4 +1,8 @@
-"""Theorem 2: after T steps of (21), predictions are ε-close to ridge regression."""
+"""Theorem 2: after T steps of (21), predictions are ε-close to ridge regression.
+
+(21) solves for T what (18), (69) and (70) say of the error after t steps; the claim
+also asks those three step by step when they reach ε.
+"""
 
 from dataclasses import dataclass
 
@@ -15,6 +19,7 @@ from iclab.papers.yang2024._descents import (
     Start,
     attention_of,
     constants_of,
+    label_root_of,
     m,
     path_of,
     rates_of,
@@ -68,15 +73,19 @@ def cases(scale) -> dict[str, Case]:
 
 
 def predict(case: Case):
-    """T steps are enough, and after them the error is at most ε."""
-    return np.array([case.steps, case.accuracy])
+    """T steps are enough, and after them the error is at most ε.
+
+    And T is where the guarantee reaches ε, up to a step.
+    """
+    return np.array([case.steps, case.accuracy, case.steps + 1, 1 - case.steps])
 
 
 def decoy(case: Case):
     """(21) as if all directions shrank alike, ζ₀ = ‖Z̄‖²."""
     rates = rates_of(case.start, "simple")
     zeta = constants_of(case.start).root_norm ** 2
-    return np.array([case.steps_at(1 - rates.value * zeta / (2 * K)), case.accuracy])
+    steps = case.steps_at(1 - rates.value * zeta / (2 * K))
+    return np.array([steps, *predict(case)[1:]])
 
 
 def measure(case: Case, key, scale) -> Measured:
@@ -102,7 +111,23 @@ def measure(case: Case, key, scale) -> Measured:
         f" prompts, the worst of {_DIRECTIONS} directions of λ; reached after"
         f" {states[first] / T:.0%} of T, in states {T // _STATES} steps apart"
     )
-    return Measured(np.array([states[first], worst[-1]]), 0.0, reason)
+    due = _guaranteed(case, float(path.gaps[0]))
+    return Measured(np.array([states[first], worst[-1], due, -due]), 0.0, reason)
+
+
+def _guaranteed(case: Case, gap: float) -> int:
+    """The first t with Δ⁽⁰⁾(1 − η_wζ₀/2K)ᵗ‖y‖²/(mτ) ≤ ε, ‖y‖ as large as in (69)."""
+    start, log = case.start, np.log(1 / case.failure)
+    root = label_root_of(start)
+    B = root @ np.transpose(attention_of(start, start.arrays[2]), (2, 1, 0))
+    zeta = np.linalg.svd(B, compute_uv=False).min() ** 2
+    shrink = 1 - Run(start).steps_of[1] * zeta / (2 * K)
+    noise = np.sqrt(start.tau * (N + 2 * np.sqrt(N * log) + 2 * log))
+    labels = case.norm * (np.linalg.norm(start.arrays[1][:N], 2) + noise)
+    error, steps = gap * labels**2 / (m * start.tau), 0
+    while error > case.accuracy:
+        error, steps = error * shrink, steps + 1
+    return steps
 
 
 def _prompts(case: Case, count: int):
