@@ -9,7 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.theory import convergence_time, dominance_threshold, looped_flow
+from iclab.core import Prompt
+from iclab.models import LoopedTransformer
+from iclab.theory import convergence_time, dominance_threshold
 
 # Local error of a step, relative to the solution.
 TOLERANCE = 1e-11
@@ -39,13 +41,27 @@ class Run:
         return convergence_time(self.xi, L, dimension=d, corrected=not self.printed)
 
 
+def error_left(a: Array, loops: int) -> Array:
+    """What the model with A = aI leaves of a label when S = I; one input is enough.
+
+    With 10¹⁸ samples S is the identity up to 10⁻⁹, and the loss of A = aI is d times
+    the square of this.
+    """
+    one = jnp.ones(1)
+    prompt = Prompt(one[:, None], one, one)
+    return 1 - LoopedTransformer(jnp.reshape(a, (1, 1)), loops=loops)(prompt)
+
+
 def steps_reached(runs: list[Run]) -> tuple[dict[Run, float], int]:
-    """a at the end of runs from multiples of I, and the steps that the solver took."""
+    """a at the end of runs from multiples of I, and the steps that the solver took.
+
+    Down the gradient of the model's squared error, by automatic differentiation.
+    """
 
     def field(a):
         return jnp.stack(
             [
-                looped_flow(one, run.dimension, run.samples, run.loops)
+                -jax.grad(lambda a, L=run.loops: error_left(a, L) ** 2)(one)
                 for one, run in zip(a, runs, strict=True)
             ]
         )

@@ -3,7 +3,7 @@
 import numpy as np
 
 from iclab.evidence import Claim, Measured, Printed
-from iclab.papers.gatmiry2024._closeness import Setting, farthest, settings
+from iclab.papers.gatmiry2024._closeness import Setting, bounds, farthest, settings
 from iclab.theory import closeness_bound
 
 # A = I − 78e₁e₂ᵀ: (I − A)² = 0, so that two loops remove all but the noise in S.
@@ -16,13 +16,15 @@ def cases(scale) -> dict[str, Setting]:
 
 
 def predict(case: Setting):
-    """(4 + 16d^{1/(2L)})ε."""
-    return _bound(case)[1]
+    """(4 + 16d^{1/(2L)})ε, of which ε/2^{1/(2L)} is reached where S = I."""
+    root = 1 / (2 * case.loops)
+    part = 2**-root / (4 + 16 * case.dimension**root)
+    return bounds(case, _bound(case)[1], part)
 
 
 def decoy(case: Setting):
     """ε/2."""
-    return case.tolerance / 2
+    return np.array([case.tolerance / 2, *predict(case)[1:]])
 
 
 def measure(case: Setting, key, scale) -> Measured:
