@@ -103,13 +103,13 @@ _SOFTMAX = MultiHeadSoftmax(_WEIGHTS[:, :D, :D], _WEIGHTS[:, 0])
 
 def _turn_encoder(predictor, R):
     Q = jnp.eye(D + 1).at[:D, :D].set(R)
-    weights = lambda p: p.model.embedding  # noqa: E731
-    return eqx.tree_at(weights, predictor, predictor.model.embedding @ Q.T)
+    weights = lambda p: p.model.embedding.weight  # noqa: E731
+    return eqx.tree_at(weights, predictor, weights(predictor) @ Q.T)
 
 
 def _turn_softmax(predictor, R):
     weights = lambda p: p.model.key_query  # noqa: E731
-    return eqx.tree_at(weights, predictor, R @ predictor.model.key_query @ R.T)
+    return eqx.tree_at(weights, predictor, R @ weights(predictor) @ R.T)
 
 
 PREDICTORS = (

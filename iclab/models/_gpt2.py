@@ -20,76 +20,13 @@ from iclab.core import (
     same_dimension,
 )
 from iclab.models import _gpt2_files
+from iclab.models._transformer_parts import Affine, Block, Norm, gelu
 
 # Layers, heads, width.
 GPT2_SIZES = {"tiny": (3, 2, 64), "small": (6, 4, 128), "standard": (12, 8, 256)}
 
-# GPT-2's own constants.
-_DEVIATION, _EPSILON = 0.02, 1e-5
-
-
-class Affine(eqx.Module):
-    """x ↦ Wx + b for every row.
-
-    W is (out, in): the gradient of W is then the product that reverse mode writes
-    down, without a transpose of the activations.
-    """
-
-    weight: Float[Array, "out in"]
-    bias: Float[Array, " out"]
-
-    def __call__(self, rows: Float[Array, "t in"]) -> Float[Array, "t out"]:
-        return rows @ self.weight.T + self.bias[None]
-
-
-class Norm(eqx.Module):
-    """Layer normalisation with a gain and a shift per coordinate."""
-
-    scale: Float[Array, " w"]
-    shift: Float[Array, " w"]
-
-    def __call__(self, rows: Float[Array, "t w"]) -> Float[Array, "t w"]:
-        return standardise(rows) * self.scale[None] + self.shift[None]
-
-
-class Block(eqx.Module):
-    """Attention, then a two-layer network, each after a norm and added to its input."""
-
-    attention_norm: Norm
-    attention: Affine  # queries, keys, values below each other
-    attention_out: Affine
-    network_norm: Norm
-    network_in: Affine
-    network_out: Affine
-
-    def __call__(
-        self,
-        stream: Float[Array, "t w"],
-        bias: Float[Array, "rows t"],
-        heads: int,
-        rows: slice,
-    ) -> Float[Array, "rows w"]:
-        """The stream after this block, at `rows`; `bias` says what they attend to."""
-        normed = self.attention_norm(stream)
-        kept, stream = normed[rows], stream[rows]
-        sources = (kept, normed, normed)
-        query, key, value = (
-            _heads(Affine(W, b)(source), heads)
-            for W, b, source in zip(
-                jnp.split(self.attention.weight, 3),
-                jnp.split(self.attention.bias, 3),
-                sources,
-                strict=True,
-            )
-        )
-        scores = jnp.einsum("hqd,hkd->hqk", query * query.shape[-1] ** -0.5, key)
-        weights = jax.nn.softmax(scores + bias[None], axis=-1)
-        mixed = jnp.einsum("hqk,hkd->hqd", weights, value)
-        joined = mixed.transpose(1, 0, 2).reshape(stream.shape)
-        stream = stream + self.attention_out(joined)
-        return stream + self.network_out(
-            gelu(self.network_in(self.network_norm(stream)))
-        )
+# Of the weights at the start, as GPT-2 has it.
+_DEVIATION = 0.02
 
 
 class GPT2(AbstractPredictor):
@@ -350,10 +287,22 @@ class GPT2(AbstractPredictor):
         *others, last = self.blocks
         states = [stream[rows]]
         for block in others:
-            stream = block(stream, bias, self.heads, slice(None))
+            stream = self._through(block, stream, bias, slice(None))
             states.append(stream[rows])
         # Nobody looks at the last block's other rows.
-        return [*states, last(stream, bias[rows], self.heads, rows)]
+        return [*states, self._through(last, stream, bias[rows], rows)]
+
+    def _through(
+        self,
+        block: Block,
+        stream: Float[Array, "t w"],
+        bias: Float[Array, "rows t"],
+        rows: slice,
+    ) -> Float[Array, "rows w"]:
+        """The stream after a block, at `rows`; `bias` says what they attend to."""
+        normed = block.attention_norm(stream)
+        stream = stream[rows] + block.attend(normed[rows], normed, self.heads, bias)
+        return stream + block.network(block.network_norm(stream), gelu)
 
     def _read(self, rows: Float[Array, "r w"]) -> Float[Array, " r"]:
         return self.read_out(self.final_norm(rows))[:, 0]
@@ -485,54 +434,3 @@ def _outer_affine(
     weight = jax.random.uniform(key, (out, inner), dtype, minval=-r, maxval=r)
     bias = jax.random.uniform(bias_key, (out,), dtype, minval=-r, maxval=r)
     return Affine(weight, bias)
-
-
-def _heads(rows: Float[Array, "t w"], heads: int) -> Float[Array, "h t e"]:
-    return rows.reshape(len(rows), heads, -1).transpose(1, 0, 2)
-
-
-# Derivatives are written out for the two functions below, because what reverse mode
-# would keep for them is several times what is needed.
-
-
-@jax.custom_jvp
-def standardise(rows: Float[Array, "t w"]) -> Float[Array, "t w"]:
-    """Every row minus its mean, divided by √(variance + 1e-5)."""
-    return _standardised(rows)[0]
-
-
-def _standardised(
-    rows: Float[Array, "t w"],
-) -> tuple[Float[Array, "t w"], Float[Array, "t 1"]]:
-    exact = jnp.promote_types(rows.dtype, jnp.float32)
-    wide = rows.astype(exact)
-    centred = wide - jnp.mean(wide, axis=-1, keepdims=True)
-    variance = jnp.mean(centred**2, axis=-1, keepdims=True)
-    inverse = jax.lax.rsqrt(variance + _EPSILON)
-    return (centred * inverse).astype(rows.dtype), inverse.astype(rows.dtype)
-
-
-@standardise.defjvp
-def _(primals, tangents):
-    ((rows,), (move,)) = primals, tangents
-    unit, inverse = _standardised(rows)
-    mean = lambda array: jnp.mean(array, axis=-1, keepdims=True)  # noqa: E731
-    return unit, inverse * (move - mean(move) - unit * mean(unit * move))
-
-
-_SLOPE, _CUBIC = math.sqrt(2 / math.pi), 0.044715
-
-
-@jax.custom_jvp
-def gelu(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """GELU by the hyperbolic tangent, as in GPT-2 (`gelu_new`)."""
-    return 0.5 * x * (1 + jnp.tanh(_SLOPE * (x + _CUBIC * x**3)))
-
-
-@gelu.defjvp
-def _(primals, tangents):
-    ((x,), (move,)) = primals, tangents
-    t = jnp.tanh(_SLOPE * (x + _CUBIC * x**3))
-    inner = _SLOPE * (1 + 3 * _CUBIC * x**2)
-    slope = 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner
-    return 0.5 * x * (1 + t), slope * move

@@ -45,35 +45,40 @@ def _predict(model, tokens, labels):
 
 def _norm(x, norm):
     x = x - x.mean(axis=1, keepdims=True)
-    return x / np.sqrt((x**2).mean(axis=1, keepdims=True) + 1e-5) * norm[0] + norm[1]
+    unit = x / np.sqrt((x**2).mean(axis=1, keepdims=True) + 1e-5)
+    return unit * norm.scale + norm.shift
+
+
+def _affine(x, affine):
+    return x @ affine.weight.T + affine.bias
 
 
 def _by_hand(model, tokens, labels):
     """The forward pass, one head and one query at a time."""
     model = jax.tree.map(np.asarray, model)
     y = np.concatenate([labels, np.zeros(len(tokens) - len(labels))])
-    x = np.column_stack([tokens, y]) @ model.embedding.T + model.embedding_bias
+    x = _affine(np.column_stack([tokens, y]), model.embedding)
     width = x.shape[1]
     size = width // model.heads
-    blocks = model.blocks
-    for i in range(len(blocks.hidden)):
-        W_in, b_in = blocks.attention_in[i], blocks.attention_in_bias[i]
+    for i in range(model.depth):
+        block = jax.tree.map(lambda leaf, i=i: leaf[i], model.blocks)
 
-        def attend(x, W_in=W_in, b_in=b_in, i=i):
-            q, k, v = np.split(x @ W_in.T + b_in, 3, axis=1)
+        def attend(x, block=block):
+            q, k, v = np.split(_affine(x, block.attention), 3, axis=1)
             out = np.zeros_like(x)
             for h in range(model.heads):
                 part = slice(h * size, (h + 1) * size)
                 for row in range(len(x)):
                     scores = np.exp(k[:, part] @ q[row, part] / np.sqrt(size))
                     out[row, part] = scores @ v[:, part] / scores.sum()
-            return out @ blocks.attention_out[i].T + blocks.attention_out_bias[i]
+            return _affine(out, block.attention_out)
 
-        def network(x, i=i):
-            hidden = np.maximum(x @ blocks.hidden[i].T + blocks.hidden_bias[i], 0)
-            return hidden @ blocks.output[i].T + blocks.output_bias[i]
+        def network(x, block=block):
+            return _affine(
+                np.maximum(_affine(x, block.network_in), 0), block.network_out
+            )
 
-        first, second = blocks.norms[i]
+        first, second = block.attention_norm, block.network_norm
         if model.pre_norm:
             x = x + attend(_norm(x, first))
             x = x + network(_norm(x, second))
@@ -82,7 +87,7 @@ def _by_hand(model, tokens, labels):
             x = _norm(x + network(x), second)
     if model.pre_norm:
         x = _norm(x, model.final_norm)
-    return x @ model.readout + model.readout_bias
+    return _affine(x, model.readout)[:, 0]
 
 
 @pytest.mark.parametrize("pre_norm", [False, True])

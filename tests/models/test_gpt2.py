@@ -150,7 +150,7 @@ def test_labels_ahead_are_not_seen():
 
 
 def test_gradient_of_the_written_out_derivatives():
-    from iclab.models._gpt2 import gelu, standardise
+    from iclab.models._transformer_parts import gelu, standardise
 
     x = jax.random.normal(KEY, (4, 6))
     pairs = (

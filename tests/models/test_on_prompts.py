@@ -84,8 +84,8 @@ def test_depth_is_that_of_shorter_encoders():
     by_depth = OnPrompts(ENCODER, TOKENS).predictions_by_depth(_prompt(5))
     assert_close(by_depth[1], shorter(TOKENS, LABELS)[5])
     token = jnp.append(TOKENS[5], 0.0)
-    embedded = ENCODER.embedding @ token + ENCODER.embedding_bias
-    assert_close(by_depth[0], ENCODER.readout @ embedded + ENCODER.readout_bias)
+    embedded = ENCODER.embedding(token[None])
+    assert_close(by_depth[0], ENCODER.readout(embedded)[0, 0])
 
 
 def test_the_heads_mix_tokens_as_attention_says():
@@ -100,7 +100,7 @@ def test_tokens_are_no_parameters():
     predictor = OnPrompts(ENCODER, TOKENS)
     gradient = eqx.filter_grad(lambda p: p(_prompt(5)))(predictor)
     assert_close(gradient.tokens, jnp.zeros((K, D)), rtol=0, atol=0)
-    assert np.any(np.asarray(gradient.model.readout) != 0)
+    assert np.any(np.asarray(gradient.model.readout.weight) != 0)
 
 
 def test_a_query_from_elsewhere_is_refused():
