@@ -104,7 +104,7 @@ def show(options: argparse.Namespace) -> int:
         for name, text in how.steps:
             _field(name, text)
         verb = "check" if entry.kind == "claim" else "reproduce"
-        _field("run it", f"iclab {verb} {entry.id}")
+        _field("run it", f"iclab {verb} {entry.id} {papers.room(entry.id).flag}")
         if entry.id in last:
             _show_last(last[entry.id])
     return 0

@@ -169,8 +169,7 @@ def _code(entry: Entry) -> str:
 @functools.cache
 def _data(paper: str) -> str:
     """Hash of the files of a paper's room that are not code: trained weights."""
-    assert papers.__file__ is not None
-    room = Path(papers.__file__).parent / paper
+    room = papers.room(paper).folder
     digest = hashlib.sha256()
     for path in sorted(room.rglob("*")):
         if path.is_file() and path.suffix not in (".py", ".pyc"):

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import iclab
+from iclab import papers
 from iclab.cli import _commands, _reproduce
 from iclab.cli._mistake import UserMistake
 from iclab.cli._train import add_train
 from iclab.evidence import SCALES
-from iclab.papers import UnknownId
+from iclab.papers import RoomProblem, UnknownId
 
 _EXIT_MISTAKE, _EXIT_INTERRUPTED = 2, 130
 
@@ -25,8 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
+        for problem in papers.open_rooms(options.room):
+            print(f"iclab {options.command}: {problem}", file=sys.stderr)
         return options.run(options)
-    except (UnknownId, UserMistake) as mistake:
+    except (UnknownId, RoomProblem, UserMistake) as mistake:
         print(f"iclab {options.command}: {mistake}", file=sys.stderr)
         return _EXIT_MISTAKE
     except KeyboardInterrupt:
@@ -114,11 +117,24 @@ def _parser() -> argparse.ArgumentParser:
     cache.set_defaults(run=_commands.cache)
     add_train(commands)
     command("cite", _commands.cite, "Print the BibTeX entry of a paper.", "+")
+    for one in commands.choices.values():
+        _room(one)
     return parser
 
 
 def _json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON array")
+
+
+def _room(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--room",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="a folder with a paper of your own; may be given again, and ICLAB_ROOMS"
+        " names folders for every command (this runs the code in them)",
+    )
 
 
 def _run_options(

@@ -59,7 +59,7 @@ class ResultsFile:
     @property
     def missing(self) -> int:
         """How many items have no record here."""
-        return sum(entry.id not in self.records for entry in papers.ENTRIES)
+        return sum(entry.id not in self.records for entry in papers.select())
 
     def _read(self) -> dict[str, Record]:
         if not self.path.exists():
@@ -72,6 +72,6 @@ class ResultsFile:
 
 def _ordered(records: Mapping[str, Record]) -> list[Record]:
     """Records in the papers' order; items that this version does not know come last."""
-    known = [entry.id for entry in papers.ENTRIES]
+    known = [entry.id for entry in papers.select()]
     unknown = sorted(set(records) - set(known))
     return [records[id] for id in [*known, *unknown] if id in records]

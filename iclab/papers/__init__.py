@@ -1,11 +1,9 @@
-"""A room per paper, one file per result; `contents.py` opens each room.
+"""The rooms, iclab's own among them: one per paper, with a file per result.
 
 Importing this folder is cheap: a result's file is loaded when it is run.
 """
 
-from iclab.papers._bibliography import PAPERS as PAPERS
 from iclab.papers._catalog import (
-    ENTRIES as ENTRIES,
     Method as Method,
     UnknownId as UnknownId,
     load_claim as load_claim,
@@ -13,6 +11,7 @@ from iclab.papers._catalog import (
     method as method,
     module_name as module_name,
     paper as paper,
+    room as room,
     select as select,
 )
 from iclab.papers._jobs import (
@@ -23,7 +22,15 @@ from iclab.papers._jobs import (
     figure_record as figure_record,
     finish_figure as finish_figure,
 )
-from iclab.papers._recipes import RECIPES as RECIPES, recipe as recipe
+from iclab.papers._recipes import recipe as recipe
+from iclab.papers._rooms import (
+    GROUP as GROUP,
+    Room as Room,
+    RoomProblem as RoomProblem,
+    open_rooms as open_rooms,
+    room_problems as room_problems,
+    rooms as rooms,
+)
 
 # Finds and plans what is computed elsewhere: no part of the names of jobs.
 __computes__ = False

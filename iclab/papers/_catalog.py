@@ -3,19 +3,14 @@
 import ast
 import difflib
 import importlib
-import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any, TypeVar
 
 from iclab.evidence import Claim, Entry, Figure, Paper
-from iclab.papers._bibliography import PAPERS
-from iclab.papers.ahn2023.contents import ENTRIES as AHN2023
-from iclab.papers.gatmiry2024.contents import ENTRIES as GATMIRY2024
-from iclab.papers.yang2024.contents import ENTRIES as YANG2024
-from iclab.papers.zhang2023.contents import ENTRIES as ZHANG2023
+from iclab.papers._rooms import Room, rooms
 
-ENTRIES: tuple[Entry, ...] = (*ZHANG2023, *AHN2023, *YANG2024, *GATMIRY2024)
+_T = TypeVar("_T", Claim, Figure)
 
 
 class UnknownId(ValueError):
@@ -30,54 +25,66 @@ class Method:
     steps: tuple[tuple[str, str], ...]
 
 
-def select(ids: Sequence[str]) -> tuple[Entry, ...]:
+def select(ids: Sequence[str] = ()) -> tuple[Entry, ...]:
     """Entries that `ids` name, in the papers' order; a paper's key means all of it.
 
     No ids at all means everything.
     """
+    entries = tuple(entry for room in rooms() for entry in room.entries)
     if not ids:
-        return ENTRIES
+        return entries
     wanted: set[str] = set()
     for word in ids:
-        found = [entry.id for entry in ENTRIES if word in (entry.id, entry.paper)]
+        found = [entry.id for entry in entries if word in (entry.id, entry.paper)]
         if not found:
-            raise UnknownId(_unknown(word))
+            raise UnknownId(_unknown(word, entries))
         wanted.update(found)
-    return tuple(entry for entry in ENTRIES if entry.id in wanted)
+    return tuple(entry for entry in entries if entry.id in wanted)
+
+
+def room(word: str) -> Room:
+    """The room that an id or a key belongs to."""
+    key = word.partition("/")[0]
+    for one in rooms():
+        if one.key == key:
+            return one
+    keys = [one.key for one in rooms()]
+    raise UnknownId(f"unknown paper {word!r}{_suggestion(key, keys)}")
 
 
 def paper(word: str) -> Paper:
     """The paper that an id or a key belongs to."""
-    key = word.partition("/")[0]
-    for one in PAPERS:
-        if one.key == key:
-            return one
-    keys = [one.key for one in PAPERS]
-    raise UnknownId(f"unknown paper {word!r}{_suggestion(key, keys)}")
+    return room(word).paper
 
 
 def module_name(entry: Entry) -> str:
     """Module of a result: `zhang2023/theorem-4.1` is in `zhang2023.theorem_4_1`."""
-    tail = entry.id.partition("/")[2].replace("-", "_").replace(".", "_")
-    return f"iclab.papers.{entry.paper}.{tail}"
+    return room(entry.paper).module(entry)
 
 
 def load_claim(entry: Entry) -> Claim:
     """The claim behind an entry; this imports what it needs to run."""
-    return importlib.import_module(module_name(entry)).CLAIM
+    return _loaded(entry, "CLAIM", Claim)
 
 
 def load_figure(entry: Entry) -> Figure:
     """The figure behind an entry; this imports what it needs to run."""
-    return importlib.import_module(module_name(entry)).FIGURE
+    return _loaded(entry, "FIGURE", Figure)
+
+
+def _loaded(entry: Entry, name: str, kind: type[_T]) -> _T:
+    found: Any = getattr(importlib.import_module(module_name(entry)), name, None)
+    file = room(entry.paper).file(entry).name
+    if not isinstance(found, kind):
+        raise ValueError(f"{entry.id}: {file} must have {name}, a {kind.__name__}")
+    if found.id != entry.id:
+        raise ValueError(f"{entry.id}: {name} in {file} has the id {found.id!r}")
+    return found
 
 
 def method(entry: Entry) -> Method:
     """Docstrings of a result's file, read without importing it."""
-    spec = importlib.util.find_spec(module_name(entry))
-    assert spec is not None
-    assert spec.origin is not None
-    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    tree = ast.parse(room(entry.paper).file(entry).read_text(encoding="utf-8"))
     names = ("predict", "measure", "decoy", "compute", "draw", "expect")
     steps = tuple(
         (node.name, " ".join((ast.get_docstring(node) or "").split()))
@@ -87,9 +94,9 @@ def method(entry: Entry) -> Method:
     return Method(ast.get_docstring(tree) or "", steps)
 
 
-def _unknown(word: str) -> str:
-    names = [entry.id for entry in ENTRIES]
-    keys = sorted({entry.paper for entry in ENTRIES})
+def _unknown(word: str, entries: Sequence[Entry]) -> str:
+    names = [entry.id for entry in entries]
+    keys = sorted({entry.paper for entry in entries})
     tails = {name.partition("/")[2]: name for name in names}
     if word in tails:
         return f"unknown id {word!r}: did you mean {tails[word]}?"

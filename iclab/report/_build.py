@@ -9,7 +9,7 @@ from pathlib import Path
 import jinja2
 
 from iclab.evidence import ERRATUM_CLASSES
-from iclab.papers import PAPERS
+from iclab.papers import rooms
 from iclab.report import _pictures, _text
 from iclab.report._files import locked, write_whole
 from iclab.report._items import VERDICTS, Item, facts, items, opening
@@ -38,7 +38,7 @@ def _build(run: Run) -> Path:
         for name in item.files.values():
             write_whole(target / name, (run.folder / name).read_bytes())
     write_whole(target / RESULTS, (run.folder / RESULTS).read_bytes())
-    bibliography = "\n\n".join(paper.bibtex for paper in PAPERS)
+    bibliography = "\n\n".join(room.paper.bibtex for room in rooms())
     write_whole(target / _BIBLIOGRAPHY, bibliography + "\n")
     for name in _ASSETS:
         write_whole(target / name, _asset(name))
@@ -48,13 +48,14 @@ def _build(run: Run) -> Path:
 
 
 def _pages(run: Run, every: Sequence[Item]) -> Iterable[tuple[str, str]]:
+    papers = [room.paper for room in rooms()]
     by_paper = {
         paper.key: [item for item in every if item.entry.paper == paper.key]
-        for paper in PAPERS
+        for paper in papers
     }
     pages = _environment()
     pages.globals |= {
-        "papers": PAPERS,
+        "papers": papers,
         "by_paper": by_paper,
         "verdicts": VERDICTS,
         "run": run,
@@ -64,7 +65,7 @@ def _pages(run: Run, every: Sequence[Item]) -> Iterable[tuple[str, str]]:
         "errata": _by_weight(item for item in every if item.entry.erratum),
         "remarks": _by_weight(item for item in every if item.entry.remark),
     }
-    for paper in PAPERS:
+    for paper in papers:
         here = by_paper[paper.key]
         page = pages.get_template("paper.html")
         yield f"{paper.key}.html", page.render(page=paper.key, paper=paper, items=here)

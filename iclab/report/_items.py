@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from iclab.evidence import AS_PRINTED, Entry
-from iclab.papers import ENTRIES, PAPERS, Method, method
+from iclab.papers import Method, method, room, rooms, select
 from iclab.report._results import Run
 from iclab.report._text import duration
 
@@ -74,7 +74,9 @@ class Item:
     def command(self) -> str:
         """The command that runs the item again as it was run, or that runs it now."""
         verb = "check" if self.entry.kind == "claim" else "reproduce"
-        return f"iclab {verb} {self.entry.id} --scale {self.scale} --seed {self.seed}"
+        words = ["iclab", verb, self.entry.id, room(self.entry.paper).flag]
+        words += ["--scale", self.scale, "--seed", str(self.seed)]
+        return " ".join(filter(None, words))
 
     @property
     def scale(self) -> str:
@@ -167,10 +169,10 @@ def _telling(case: Mapping[str, Any]) -> tuple[bool, bool]:
 
 def items(run: Run) -> list[Item]:
     """Every entry of the catalogue, in the papers' order, with its run's numbers."""
-    records = [run.records.get(entry.id) for entry in ENTRIES]
+    records = [run.records.get(entry.id) for entry in select()]
     return [
         Item(entry.filled((record or {}).get("numbers", {})), record, run)
-        for entry, record in zip(ENTRIES, records, strict=True)
+        for entry, record in zip(select(), records, strict=True)
     ]
 
 
@@ -215,9 +217,9 @@ def facts(run: Run) -> list[tuple[str, str]]:
     software = ", ".join(f"{name} {v}" for name, v in versions.items() if v)
     there = [item.record for item in items(run) if item.record is not None]
     asked = known.get("ids")
-    every = len(ENTRIES)
+    every = len(select())
     found = [
-        ("In this folder", f"{len(there)} of {every} results of {len(PAPERS)} papers"),
+        ("In this folder", f"{len(there)} of {every} results of {len(rooms())} papers"),
         ("Command", "" if asked is None else _command(asked, run)),
         ("Scale, seed", f"{run.scale}, {run.seed}"),
         ("Other scale or seed", _others(run)),

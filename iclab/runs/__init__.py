@@ -16,6 +16,12 @@ from iclab.runs._events import (
 )
 from iclab.runs._function_code import function_digest as function_digest
 from iclab.runs._job import Job as Job, Result as Result
+from iclab.runs._places import (
+    VARIABLE as VARIABLE,
+    importable as importable,
+    named_folders as named_folders,
+    package_folder as package_folder,
+)
 from iclab.runs._processes import Processes as Processes
 from iclab.runs._provenance import provenance as provenance
 from iclab.runs._store import Store as Store

@@ -1,6 +1,7 @@
 """Run jobs on a cluster, through a Dask scheduler."""
 
 import contextlib
+import dataclasses
 import json
 import logging
 import os
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from iclab.runs._environment import one_thread
 from iclab.runs._events import EngineProblem, Event, Outcome, Started, attempt
-from iclab.runs._identity import Identity, differences, identity
+from iclab.runs._identity import Identity, differences, identity, outside
 from iclab.runs._job import Job
 
 if TYPE_CHECKING:
@@ -46,8 +47,9 @@ class Cluster:
         if not jobs:
             return
         with _quiet(), self._connected() as client:
-            _check_workers(client)
-            yield from _follow(client, jobs)
+            packages = outside(jobs)
+            _check_workers(client, packages)
+            yield from _follow(client, jobs, packages)
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator["Client"]:
@@ -71,19 +73,22 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A worker's answer to a job for another iclab than its own."""
+    """A worker's answer to a job for another iclab, or another room, than its own."""
 
     worker: str
-    identity: Identity
+    difference: str
 
 
-def work(job: Job, wanted: Identity, topic: str, key: str) -> Outcome | Refusal:
+def work(
+    job: Job, wanted: Identity, packages: tuple[str, ...], topic: str, key: str
+) -> Outcome | Refusal:
     """What a worker does: say that it begins, and do the job."""
     from distributed import get_worker
 
     worker = get_worker()
-    if identity() != wanted:
-        return Refusal(worker.address, identity())
+    difference = differences(identity(packages), wanted) or _other_sources(job)
+    if difference:
+        return Refusal(worker.address, difference)
     if "jax" not in sys.modules:
         # As in local processes: the same bytes, and no fight over the cores.
         os.environ.update(one_thread())
@@ -91,26 +96,37 @@ def work(job: Job, wanted: Identity, topic: str, key: str) -> Outcome | Refusal:
     return attempt(job)
 
 
-def _check_workers(client: "Client") -> None:
+def _other_sources(job: Job) -> str:
+    """In words, that a job means something else here, if it does."""
+    try:
+        same = dataclasses.replace(job).digest == job.digest
+    except ImportError:
+        same = False
+    return "" if same else f"other sources for {job.label or job.function}"
+
+
+def _check_workers(client: "Client", packages: tuple[str, ...]) -> None:
     """Refuse unfit workers before any work is sent; `work` refuses later ones."""
-    found: Any = client.run(identity, on_error="return")
+    found: Any = client.run(identity, packages, on_error="return")
     for worker, theirs in found.items():
         if isinstance(theirs, OSError):
             continue  # it has just left
         if isinstance(theirs, Exception):
             problem = f"worker {worker} cannot load iclab ({theirs}): install it there"
             raise EngineProblem(problem)
-        if theirs != identity():
-            raise EngineProblem(_refusal(worker, theirs))
+        if difference := differences(theirs, identity(packages)):
+            raise EngineProblem(_refusal(worker, difference))
 
 
-def _follow(client: "Client", jobs: Sequence[Job]) -> Iterator[Event]:
+def _follow(
+    client: "Client", jobs: Sequence[Job], packages: tuple[str, ...]
+) -> Iterator[Event]:
     inbox: queue.SimpleQueue[str | Future] = queue.SimpleQueue()
     topic = f"iclab-{uuid.uuid4().hex}"
     client.subscribe_topic(topic, lambda event: inbox.put(event[1]))
     waiting = {f"{topic}-{job.digest}": job for job in jobs}
     futures = {
-        key: client.submit(work, job, identity(), topic, key, key=key)
+        key: client.submit(work, job, identity(packages), packages, topic, key, key=key)
         for key, job in waiting.items()
     }
     for future in futures.values():
@@ -137,7 +153,7 @@ def _outcome(future: "Future", job: Job) -> Outcome:
         return Outcome(job, None, _failure(future.exception()), 0.0)
     found = future.result()
     if isinstance(found, Refusal):
-        raise EngineProblem(_refusal(found.worker, found.identity))
+        raise EngineProblem(_refusal(found.worker, found.difference))
     return found
 
 
@@ -149,9 +165,10 @@ def _failure(error: Any) -> str:
     return f"a worker could not take this job: {error!r}"
 
 
-def _refusal(worker: str, theirs: Identity) -> str:
-    found = differences(theirs, identity())
-    return f"worker {worker} has {found}: install the same there and start it again"
+def _refusal(worker: str, difference: str) -> str:
+    return (
+        f"worker {worker} has {difference}: install the same there and start it again"
+    )
 
 
 def _address(name: str) -> str:

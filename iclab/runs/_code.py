@@ -114,10 +114,14 @@ def _spec(module: str) -> ModuleSpec | None:
         except ValueError:  # made by hand, or the program itself
             return None
     found = _spec(parent)
-    if found is None or found.submodule_search_locations is None:
-        return None
-    for finder in sys.meta_path:
-        spec = finder.find_spec(module, found.submodule_search_locations)
+    places = list((found and found.submodule_search_locations) or ())
+    for finder in sys.meta_path if places else ():
+        try:
+            spec = finder.find_spec(module, places)
+        except KeyError:  # a folder without `__init__.py` in another, not yet imported
+            spec = ModuleSpec(module, None, is_package=True)
+            name = module.rpartition(".")[2]
+            spec.submodule_search_locations = [f"{place}/{name}" for place in places]
         if spec is not None:
             return spec
     return None

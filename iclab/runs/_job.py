@@ -32,15 +32,19 @@ class Job:
     code: tuple[str, ...] = ()
     label: str = field(default="", compare=False)
 
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Modules from which all that the job runs can be reached."""
+        return self.function.partition(":")[0], *self.code
+
     @functools.cached_property
     def digest(self) -> str:
         """Hash of configuration, seed and code: the name of the job's result."""
-        modules = (self.function.partition(":")[0], *self.code)
         parts = {
             "function": self.function,
             "config": self.config,
             "seed": self.seed,
-            "code": code_digest(modules),
+            "code": code_digest(self.modules),
         }
         text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

@@ -4,6 +4,7 @@ As a program this is the real command line, engine, store and report; only the i
 are others, and no process of it loads JAX. `write_items` writes their modules.
 """
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -108,7 +109,8 @@ def write_items(
             body="pass" if judged else body,
             judge=body if judged else "pass",
         )
-        (room / f"{_module(id)}.py").write_text(text)
+        stem = id.partition("/")[2].replace("-", "_")
+        (room / f"{stem}.py").write_text(text)
     (folder / "items.json").write_text(json.dumps(list(bodies)))
     return list(bodies)
 
@@ -134,17 +136,13 @@ def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **more}
 
 
-def _module(id: str) -> str:
-    return id.partition("/")[2].replace("-", "_")
-
-
 def _use(folder: Path) -> None:
-    """Put the items in place of the catalogue's, in this process."""
+    """Put the items in place of those of the papers, in this process."""
     from iclab import papers
-    from iclab.papers import _catalog, _jobs
+    from iclab.papers import _rooms
 
     sys.path.insert(0, str(folder))
-    entries = tuple(
+    entries = [
         Entry(
             id,
             "figure" if "figure" in id else "claim",
@@ -152,13 +150,17 @@ def _use(folder: Path) -> None:
             "A statement of five words.",
         )
         for id in json.loads((folder / "items.json").read_text())
+    ]
+    rooms = tuple(
+        dataclasses.replace(
+            room,
+            entries=tuple(entry for entry in entries if entry.paper == room.key),
+            package="items",
+            folder=folder / "items",
+        )
+        for room in papers.rooms()
     )
-    _catalog.ENTRIES = papers.ENTRIES = entries
-
-    def module_name(entry: Entry) -> str:
-        return f"items.{_module(entry.id)}"
-
-    _catalog.module_name = _jobs.module_name = papers.module_name = module_name
+    _rooms._opened = lambda: (rooms, ())
 
 
 # Processes that do the work import this file too, and find their modules here.

@@ -18,7 +18,7 @@ from iclab.evidence import Claim, Entry, Measured
 from iclab.runs import Cache, EngineProblem, Processes
 from tests.report import example
 
-CLAIMS = [entry for entry in papers.ENTRIES if entry.kind == "claim"]
+CLAIMS = [entry for entry in papers.select() if entry.kind == "claim"]
 QUICK = "zhang2023/section-5.1-determinant"
 
 
@@ -68,7 +68,7 @@ def fake(monkeypatch):
 def test_list_names_every_claim(capsys):
     assert main(["list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert [one["id"] for one in listed] == [entry.id for entry in papers.ENTRIES]
+    assert [one["id"] for one in listed] == [entry.id for entry in papers.select()]
     assert set(listed[0]) == {
         "id",
         "kind",
@@ -213,7 +213,7 @@ def test_reproduce_leaves_its_results(tmp_path, capsys):
     assert re.fullmatch(rf" +[0-9.]+ s  {QUICK}", slow)
     assert store == "from the store: 0 of 1"
     assert results == f"results: {out / 'results.json'}"
-    missing = len(papers.ENTRIES) - 1
+    missing = len(papers.select()) - 1
     page = out / "report" / "index.html"
     counts = f"1 item: 1 holds, 0 corrected, 0 fails, 0 undecided, {missing} missing"
     assert re.fullmatch(rf"{counts} \([0-9.]+ s\); report: {page}", summary)

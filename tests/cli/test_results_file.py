@@ -12,7 +12,7 @@ from iclab.cli._mistake import UserMistake
 from iclab.cli._results_file import ResultsFile
 from iclab.report import _files, locked, write_whole
 
-IDS = [entry.id for entry in papers.ENTRIES]
+IDS = [entry.id for entry in papers.select()]
 
 
 def _record(id: str, seed: int = 0):

@@ -11,8 +11,8 @@ import pytest
 
 from iclab import papers
 
-CLAIMS = [entry for entry in papers.ENTRIES if entry.kind == "claim"]
-FIGURES = [entry for entry in papers.ENTRIES if entry.kind == "figure"]
+CLAIMS = [entry for entry in papers.select() if entry.kind == "claim"]
+FIGURES = [entry for entry in papers.select() if entry.kind == "figure"]
 
 
 @pytest.mark.parametrize("entry", CLAIMS, ids=lambda entry: entry.id)
@@ -43,11 +43,11 @@ def test_the_command_ends_well(reproduced):
     assert reproduced.code == 0, reproduced.errors
     assert reproduced.errors == ""
     *_, store, results, summary = reproduced.text.splitlines()
-    assert store == f"from the store: 0 of {len(papers.ENTRIES)}"
+    assert store == f"from the store: 0 of {len(papers.select())}"
     assert results == f"results: {reproduced.folder / 'results.json'}"
     corrected = sum(entry.erratum is not None for entry in CLAIMS)
     counts = (
-        f"{len(papers.ENTRIES)} items: {len(papers.ENTRIES) - corrected} holds,"
+        f"{len(papers.select())} items: {len(papers.select()) - corrected} holds,"
         f" {corrected} corrected, 0 fails, 0 undecided, 0 missing"
     )
     page = reproduced.folder / "report" / "index.html"
@@ -67,6 +67,6 @@ def test_the_slowest_are_named(reproduced):
 
 def test_results_are_whole(reproduced):
     run = json.loads((reproduced.folder / "results.json").read_text(encoding="utf-8"))
-    assert [one["id"] for one in run["results"]] == [e.id for e in papers.ENTRIES]
+    assert [one["id"] for one in run["results"]] == [e.id for e in papers.select()]
     assert {(one["scale"], one["seed"]) for one in run["results"]} == {("smoke", 0)}
     assert run["finished"]

@@ -12,7 +12,7 @@ from iclab.report import build_report
 from tests.report import example
 from tests.report.browser import Browser, find_chromium
 
-PAGES = ("index", "errata", *(paper.key for paper in papers.PAPERS))
+PAGES = ("index", "errata", *(room.key for room in papers.rooms()))
 PHONE, DESK = 360, 1400
 VERDICTS = "[...document.querySelectorAll('#results tbody tr:not([hidden])')]"
 
@@ -94,7 +94,7 @@ def test_formulas_are_drawn(browser, report):
 @pytest.mark.parametrize("width", [PHONE, DESK])
 def test_filters(browser, report, width):
     browser.open(report / "index.html", width)
-    every = len(papers.ENTRIES)
+    every = len(papers.select())
     status = "document.querySelector('#shown').textContent"
     assert browser.run(status) == f"{every} of {every} shown"
 
@@ -194,7 +194,7 @@ def test_the_report_of_a_real_run(browser, reproduced, width):
         assert all(re.match(r"file:|data:|about:", one) for one in browser.requests)
         assert browser.run("document.documentElement.scrollWidth") <= width
         sizes = browser.run("[...document.images].map((one) => one.naturalWidth)")
-        figures = [e for e in papers.ENTRIES if (e.paper, e.kind) == (page, "figure")]
+        figures = [e for e in papers.select() if (e.paper, e.kind) == (page, "figure")]
         assert len(sizes) == len(figures)
         assert all(size > 0 for size in sizes)
     browser.open(report / "index.html", width)

@@ -15,7 +15,7 @@ from iclab import papers
 from iclab.report import NoResults, build_report
 from tests.report import example
 
-PAGES = ("index", "errata", *(paper.key for paper in papers.PAPERS))
+PAGES = ("index", "errata", *(room.key for room in papers.rooms()))
 
 
 class _Page(HTMLParser):
@@ -115,12 +115,12 @@ def test_ids_are_unique_and_pictures_have_words(pages):
 
 def test_the_table_has_a_row_an_item(pages, text):
     rows = [row for row in pages["index"].all("tr") if "data-verdict" in row]
-    assert len(rows) == len(papers.ENTRIES)
+    assert len(rows) == len(papers.select())
     verdicts = [row["data-verdict"] for row in rows]
     assert verdicts.count("holds") == 1
     assert verdicts.count("fails") == 2
     assert verdicts.count("missing") == len(rows) - 5
-    for entry in papers.ENTRIES:
+    for entry in papers.select():
         name = entry.id.partition("/")[2]
         assert f'href="{entry.paper}.html#{name}"' in text["index"]
 
@@ -129,7 +129,7 @@ def test_the_run_is_described(text):
     for words in (
         "Run at smoke scale with seed 3 on 4 March 2025, 05:06 UTC in 2.0 min, on"
         " Linux x86_64, 4 cores, by iclab 0.1.0.",
-        f"5 of {len(papers.ENTRIES)} results of 4 papers",
+        f"5 of {len(papers.select())} results of 4 papers",
         "iclab 0.1.0, jax 0.10.2</dd>",
         "0123456789ab, with changes on top",
     ):
@@ -179,8 +179,10 @@ def test_an_item_says_when_and_by_what_it_was_computed(text):
 
 
 def test_papers_keep_their_own_order(pages):
-    for paper in papers.PAPERS:
-        names = [e.id.partition("/")[2] for e in papers.ENTRIES if e.paper == paper.key]
+    for paper in [room.paper for room in papers.rooms()]:
+        names = [
+            e.id.partition("/")[2] for e in papers.select() if e.paper == paper.key
+        ]
         articles = [article["id"] for article in pages[paper.key].all("article")]
         assert articles == names
 
@@ -218,7 +220,7 @@ def test_a_corrected_claim_shows_both_sides(text):
 
 
 def test_errata_are_all_there(pages):
-    wrong = [entry for entry in papers.ENTRIES if entry.erratum]
+    wrong = [entry for entry in papers.select() if entry.erratum]
     assert len(pages["errata"].all("article")) == len(wrong) > 0
 
 
@@ -259,7 +261,7 @@ def test_the_report_is_complete_in_its_folder(report, tmp_path):
     moved = shutil.copytree(report, tmp_path / "elsewhere")
     assert json.loads((moved / "results.json").read_text("utf-8"))["results"]
     bibliography = (moved / "references.bib").read_text("utf-8")
-    assert bibliography.count("@") == len(papers.PAPERS)
+    assert bibliography.count("@") == len(papers.rooms())
     assert not list(moved.rglob(".*"))
 
 

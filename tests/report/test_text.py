@@ -57,7 +57,7 @@ def test_durations(seconds, expected):
     assert duration(seconds) == expected
 
 
-FORMULAS = [entry for entry in papers.ENTRIES if entry.formula]
+FORMULAS = [entry for entry in papers.select() if entry.formula]
 
 
 @pytest.mark.parametrize("entry", FORMULAS, ids=lambda entry: entry.id)

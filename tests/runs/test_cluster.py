@@ -24,6 +24,7 @@ from iclab.runs import (
     run_jobs,
 )
 from iclab.runs._identity import differences, identity
+from tests.papers.small_room import write_room
 from tests.runs import work
 
 ROOT = Path(__file__).parents[2]
@@ -43,11 +44,11 @@ class Site:
         self.scheduler = self._start("scheduler", "--port", "0")
         work.until(self.file.exists)
 
-    def worker(self, path: Path = ROOT) -> subprocess.Popen:
+    def worker(self, path: Path = ROOT, **variables: str) -> subprocess.Popen:
         """A worker that finds its modules in `path` first."""
         words = ("--no-nanny", "--nthreads", "1", "--death-timeout", "60")
         local = ("--local-directory", str(self.folder / "local"))
-        return self._start("worker", *words, *local, path=path)
+        return self._start("worker", *words, *local, path=path, **variables)
 
     def ready(self, workers: int) -> None:
         from distributed import Client
@@ -55,13 +56,15 @@ class Site:
         with Client(scheduler_file=str(self.file), set_as_default=False) as client:
             client.wait_for_workers(workers, timeout=60)
 
-    def _start(self, kind: str, *words: str, path: Path = ROOT) -> subprocess.Popen:
+    def _start(
+        self, kind: str, *words: str, path: Path = ROOT, **variables: str
+    ) -> subprocess.Popen:
         command = [sys.executable, "-m", f"distributed.cli.dask_{kind}"]
         shared = ["--host", "127.0.0.1", "--no-dashboard"]
         process = subprocess.Popen(
             [*command, *shared, "--scheduler-file", str(self.file), *words],
             cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(path)},
+            env={**os.environ, "PYTHONPATH": str(path), **variables},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -173,6 +176,36 @@ def test_a_worker_with_another_iclab_is_refused(site, tmp_path):
         stranger.kill()
 
 
+def test_a_worker_needs_the_room_of_a_job(tmp_path, monkeypatch):
+    here = write_room(tmp_path / "here", "clustered2026")
+    other = write_room(tmp_path / "there", "clustered2026")
+    (other / "_numbers.py").write_text("TWO = 3\n")
+    monkeypatch.syspath_prepend(here.parent)
+    module = "clustered2026.theorem_1_2"
+    config = {"claim": module, "scale": "smoke"}
+    job = Job("iclab.papers._work:check_claim", config, code=(module,))
+    name = r"^worker tcp://127\.0\.0\.1:\d+ has "
+    end = ": install the same there and start it again$"
+    for rooms, difference in (
+        ("", f"{name}no clustered2026{end}"),
+        (str(other), rf"{name}clustered2026 [0-9a-f]+ \(here [0-9a-f]+\){end}"),
+        (str(here), None),
+    ):
+        folder = tmp_path / f"site-{len(rooms)}"
+        folder.mkdir()
+        with _site(folder) as site:
+            site.worker(ICLAB_ROOMS=rooms)
+            site.ready(1)
+            if difference is None:
+                *_, outcome = Cluster(site.file)([job])
+                assert isinstance(outcome, Outcome)
+                assert outcome.result is not None, outcome.error
+                assert outcome.result["verdict"] == "holds"
+            else:
+                with pytest.raises(EngineProblem, match=difference):
+                    list(Cluster(site.file)([job]))
+
+
 def test_a_lost_scheduler_is_one_line_and_keeps_what_is_done(tmp_path):
     with _site(tmp_path) as site:
         site.worker()
@@ -221,5 +254,5 @@ def test_the_extra_is_asked_for(monkeypatch):
 def test_differences_in_words():
     ours = {"jax": "1.0", "iclab": "2", "code": "ab"}
     assert differences({**ours, "jax": "0.9"}, ours) == "jax 0.9 (here 1.0)"
-    assert differences({"jax": "1.0", "iclab": "2"}, ours) == "code None (here ab)"
+    assert differences({"jax": "1.0", "iclab": "2"}, ours) == "no code"
     assert {"jax", "jaxlib", "numpy", "iclab", "code"} <= set(identity())

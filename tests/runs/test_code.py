@@ -156,6 +156,19 @@ def test_versions_of_other_libraries_count_and_those_of_iclab_do_not(
         assert (_digest() != before) == renames
 
 
+def test_folders_without_init_are_packages(tmp_path, monkeypatch):
+    """One inside the other, which Python itself cannot find without importing them."""
+    path = tmp_path / "bare_of_tests" / "inner" / "deep" / "work.py"
+    path.parent.mkdir(parents=True)
+    path.write_text("VALUE = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    reread_sources()
+    before = Job("bare_of_tests.inner.deep.work:f", {}).digest
+    path.write_text("VALUE = 2\n")
+    reread_sources()
+    assert Job("bare_of_tests.inner.deep.work:f", {}).digest != before
+
+
 PROGRAM = """
 import functools, math, sys
 import jax, jax.numpy as jnp, numpy as np

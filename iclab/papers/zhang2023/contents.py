@@ -27,6 +27,9 @@ PAPER = Paper(
 }""",
 )
 
+# Models that `iclab train` trains.
+RECIPES = {"zhang2023/gpt2": "_gpt2_training"}
+
 ENTRIES: tuple[Entry, ...] = (
     Entry(
         id="zhang2023/equation-3.6",

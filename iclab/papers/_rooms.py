@@ -1,0 +1,219 @@
+"""The rooms: where they come from, and what must be true of one.
+
+A room is a package with `contents.py` (its `PAPER` and its `ENTRIES`) and a file for
+every entry. Rooms come with iclab, with installed packages, and from folders that the
+user names; all are opened in the same way. Nothing that is read from a folder of
+results ever chooses one.
+"""
+
+import functools
+import importlib
+import importlib.metadata
+import importlib.util
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from iclab.evidence import Entry, Paper
+from iclab.runs import VARIABLE, importable, named_folders, package_folder
+
+# Installed packages offer rooms under this name, a package's name for each.
+GROUP = "iclab.papers"
+_BUILT_IN = ("zhang2023", "ahn2023", "yang2024", "gatmiry2024")
+
+_TAIL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+# Pages of a report that are no paper's.
+_TAKEN = ("index", "errata")
+
+
+class RoomProblem(ValueError):
+    """What is wrong with a room, in a line that names it."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """A paper, its table of contents, and the package that has a file for each entry.
+
+    `recipes` are models that `iclab train` trains: the module of each, by id. `origin`
+    says where the room comes from, and `flag` is what a command needs to find it.
+    """
+
+    paper: Paper
+    entries: tuple[Entry, ...]
+    recipes: Mapping[str, str] = field(repr=False)
+    package: str
+    folder: Path
+    origin: str
+    flag: str = ""
+
+    @property
+    def key(self) -> str:
+        """Name of the paper: the first half of every id."""
+        return self.paper.key
+
+    def file(self, entry: Entry) -> Path:
+        """The file of an entry."""
+        return self.folder / f"{_stem(entry.id)}.py"
+
+    def module(self, entry: Entry) -> str:
+        """The module of an entry: `zhang2023/theorem-4.1` is in `theorem_4_1`."""
+        return f"{self.package}.{_stem(entry.id)}"
+
+
+def rooms() -> tuple[Room, ...]:
+    """Every room: those of iclab, of installed packages, of folders that were named.
+
+    A room that cannot be opened is left out, and `room_problems` says why.
+    """
+    return _opened()[0]
+
+
+def room_problems() -> tuple[str, ...]:
+    """What is wrong with the rooms that `rooms` leaves out, a line for each."""
+    return _opened()[1]
+
+
+def open_rooms(folders: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """Add rooms that are folders, as `--room` does; gives `room_problems`.
+
+    Opening a room imports its `contents.py`, and running it runs its code: name folders
+    that you trust.
+    """
+    for folder in [os.fspath(one) for one in folders]:
+        if folder not in _named:
+            _named.append(folder)
+            _opened.cache_clear()
+    return room_problems()
+
+
+_named: list[str] = []
+
+
+@functools.cache
+def _opened() -> tuple[tuple[Room, ...], tuple[str, ...]]:
+    found: dict[str, Room] = {}
+    problems: list[str] = []
+    folders: set[Path] = set()
+    for package, origin, flag in _offered(problems):
+        try:
+            folder = _folder(package, origin)
+            if folder in folders:
+                continue  # installed, and named once more
+            folders.add(folder)
+            room = _open(package, folder, origin, flag)
+        except RoomProblem as problem:
+            problems.append(str(problem))
+            continue
+        if room.key in found:
+            raise RoomProblem(
+                f"two rooms have the key {room.key}: that of {found[room.key].origin}"
+                f" and that of {origin}; leave one out"
+            )
+        found[room.key] = room
+    return tuple(found.values()), tuple(problems)
+
+
+def _offered(problems: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Package, origin and flag of every room that there may be."""
+    for name in _BUILT_IN:
+        yield f"{__package__}.{name}", "iclab", ""
+    points = importlib.metadata.entry_points(group=GROUP)
+    for point in sorted(points, key=lambda point: (point.name, point.value)):
+        of = point.dist.name if point.dist is not None else point.value
+        yield point.value, f"the package {of}", ""
+    environment = [(folder, VARIABLE, "") for folder in named_folders()]
+    flags = [(folder, "--room", f"--room {folder}") for folder in _named]
+    for folder, by, flag in [*environment, *flags]:
+        origin = f"{folder} ({by})"
+        try:
+            yield importable(package_folder(folder)), origin, flag
+        except ValueError as reason:
+            problems.append(f"the room {origin} cannot be opened: {reason}")
+
+
+def _folder(package: str, origin: str) -> Path:
+    """Where a package is; this runs its `__init__.py`, as every import of it does."""
+    try:
+        spec = importlib.util.find_spec(package)
+        if spec is not None:
+            importlib.import_module(package)
+    except Exception as error:
+        raise _unopened(package, origin, error) from None
+    if spec is None or not spec.submodule_search_locations:
+        reason = f"{package} is no package"
+        raise RoomProblem(f"the room of {origin} cannot be opened: {reason}")
+    return Path(next(iter(spec.submodule_search_locations))).resolve()
+
+
+def _open(package: str, folder: Path, origin: str, flag: str) -> Room:
+    """Read a room's contents and see that its files are what they say."""
+    try:
+        contents = importlib.import_module(f"{package}.contents")
+        paper, entries, recipes = _contents(contents)
+        room = Room(paper, entries, recipes, package, folder, origin, flag)
+        _check(room)
+    except Exception as error:
+        raise _unopened(package, origin, error) from None
+    return room
+
+
+def _unopened(package: str, origin: str, error: Exception) -> RoomProblem:
+    kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
+    reason = " ".join(str(error).split())
+    name = package.rpartition(".")[2]
+    return RoomProblem(f"the room {name} of {origin} cannot be opened: {kind}{reason}")
+
+
+def _contents(module: ModuleType) -> tuple[Paper, tuple[Entry, ...], dict[str, str]]:
+    paper: Any = getattr(module, "PAPER", None)
+    entries: Any = getattr(module, "ENTRIES", None)
+    recipes: Any = getattr(module, "RECIPES", {})
+    if not isinstance(paper, Paper):
+        raise ValueError("contents.py must have PAPER, a Paper")
+    listed = isinstance(entries, (tuple, list))
+    if not listed or not all(isinstance(one, Entry) for one in entries):
+        raise ValueError("contents.py must have ENTRIES, a tuple of Entry")
+    words = isinstance(recipes, Mapping) and [*recipes, *recipes.values()]
+    if words is False or not all(isinstance(word, str) for word in words):
+        raise ValueError("contents.py: RECIPES must be modules' names by id")
+    return paper, tuple(entries), dict(recipes)
+
+
+def _check(room: Room) -> None:
+    """See that ids, files and contents agree, one to one."""
+    key = room.key
+    if key in _TAKEN:
+        raise ValueError(f"the key of a paper cannot be {key}")
+    for id in [*(entry.id for entry in room.entries), *room.recipes]:
+        first, _, tail = id.partition("/")
+        if first != key or not _TAIL.fullmatch(tail):
+            raise ValueError(f"the id {id!r} must look like {key}/theorem-1.2")
+    stems = {entry.id: _stem(entry.id) for entry in room.entries}
+    _once([entry.id for entry in room.entries], "contents.py has {} twice")
+    _once(list(stems.values()), "two ids in contents.py have the same file {}.py")
+    files = {path.stem for path in room.folder.glob("*.py")}
+    for id, stem in stems.items():
+        if stem not in files:
+            raise ValueError(f"contents.py has {id}, and there is no file {stem}.py")
+    for stem in sorted(files - set(stems.values()) - {"contents"}):
+        if stem[0] != "_":
+            remedy = f"add its entry, or call it _{stem}.py"
+            raise ValueError(f"{stem}.py is not in contents.py: {remedy}")
+    for id, name in room.recipes.items():
+        if name not in files:
+            raise ValueError(f"RECIPES has {id}, and there is no file {name}.py")
+
+
+def _once(words: Sequence[str], message: str) -> None:
+    for word, count in Counter(words).items():
+        if count > 1:
+            raise ValueError(message.format(word))
+
+
+def _stem(id: str) -> str:
+    return id.partition("/")[2].replace("-", "_").replace(".", "_")

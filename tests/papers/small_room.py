@@ -1,0 +1,94 @@
+"""A room of one claim and one figure, neither of which needs JAX, as a folder."""
+
+from pathlib import Path
+
+CONTENTS = '''"""Contents."""
+
+from iclab.evidence import Entry, Paper
+
+PAPER = Paper(
+    key="{key}", title="A small room", authors=("A. Person",), year=2026,
+    venue_or_note="Nowhere", arxiv="", bibtex="@misc{{{key},}}",
+)
+ENTRIES = (
+    Entry("{key}/theorem-1.2", "claim", "Theorem 1.2", "Two and two are four here."),
+    Entry("{key}/figure-1", "figure", "Figure 1", "Three numbers rise in a line."),
+)
+'''
+CLAIM = '''"""Theorem 1.2."""
+
+from iclab.evidence import Claim, Measured
+from ._numbers import TWO
+
+
+def cases(scale):
+    return {{"only": None}}
+
+
+def predict(case):
+    """Four."""
+    return 4.0
+
+
+def measure(case, key, scale):
+    """Two and two."""
+    return Measured(float(TWO + TWO), 1e-9, "round-off")
+
+
+def decoy(case):
+    """Five."""
+    return 5.0
+
+
+CLAIM = Claim("{key}/theorem-1.2", cases, predict, measure, decoy)
+'''
+FIGURE = '''"""Figure 1."""
+
+import numpy as np
+
+from iclab.evidence import Evidence, Figure
+
+
+def jobs(scale):
+    return {{"line": {{"count": 3}}}}
+
+
+def compute(settings, key):
+    """Numbers."""
+    return {{"x": np.arange(settings["count"])}}
+
+
+def draw(tables):
+    """A line."""
+    from matplotlib.figure import Figure as Page
+
+    page = Page()
+    page.subplots().plot(tables["line"]["x"])
+    return page
+
+
+def expect(tables):
+    """It rises."""
+    rise = float(np.diff(tables["line"]["x"]).min())
+    return [Evidence("The line rises", rise, ">=", 1.0)]
+
+
+FIGURE = Figure("{key}/figure-1", "A line", jobs, compute, draw, expect)
+'''
+FILES = {
+    "__init__.py": '"""A room."""\n',
+    "contents.py": CONTENTS,
+    "theorem_1_2.py": CLAIM,
+    "figure_1.py": FIGURE,
+    "_numbers.py": "TWO = 2\n",
+}
+
+
+def write_room(parent: Path, key: str, name: str = "") -> Path:
+    """Write the room `key` as the package `name` into `parent`; gives its folder."""
+    folder = parent / (name or key)
+    folder.mkdir(parents=True)
+    for file, text in FILES.items():
+        plain = text if "{key}" not in text else text.format(key=key)
+        (folder / file).write_text(plain, encoding="utf-8")
+    return folder

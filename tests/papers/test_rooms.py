@@ -1,0 +1,176 @@
+"""Rooms from anywhere: one registry, and what is said when a room is not right."""
+
+import importlib
+import sys
+
+import pytest
+
+from iclab import papers
+from iclab.papers import _rooms
+from tests.papers.small_room import write_room
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    """The registry as a new process finds it; what is opened is forgotten after."""
+    path, modules = list(sys.path), set(sys.modules)
+    monkeypatch.setattr(_rooms, "_named", [])
+    _rooms._opened.cache_clear()
+    yield
+    _rooms._opened.cache_clear()
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+
+
+def _keys() -> list[str]:
+    return [room.key for room in papers.rooms()]
+
+
+def test_a_folder_is_a_room_like_the_others(registry, tmp_path):
+    folder = write_room(tmp_path, "small-2026", "small_one")
+    assert papers.open_rooms([folder]) == ()
+    room = papers.room("small-2026")
+    assert papers.open_rooms([folder, tmp_path]) == ()  # once, however it is named
+    assert _keys().count("small-2026") == 1
+    assert (room.folder, room.flag) == (folder, f"--room {folder}")
+    claim, figure = papers.select(["small-2026"])
+    assert papers.module_name(claim) == "small_one.theorem_1_2"
+    assert papers.load_claim(claim).id == claim.id
+    assert papers.load_figure(figure).id == figure.id
+    assert papers.method(claim).summary == "Theorem 1.2."
+    assert papers.claim_job(claim, "smoke", 0).run()["verdict"] == "holds"
+    assert papers.select()[-2:] == (claim, figure)
+
+
+def test_folders_of_the_environment(registry, tmp_path, monkeypatch):
+    first = write_room(tmp_path / "a", "first2026")
+    write_room(tmp_path / "b" / "src", "second2026")
+    monkeypatch.setenv("ICLAB_ROOMS", f"{first}:{tmp_path / 'b'}:")
+    assert _keys()[-2:] == ["first2026", "second2026"]
+    assert papers.room("first2026").flag == ""
+
+
+def test_installed_packages_offer_rooms(registry, tmp_path, monkeypatch):
+    write_room(tmp_path, "installed2026")
+    facts = tmp_path / "installed2026-0.1.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Name: installed2026\nVersion: 0.1\n")
+    points = "[iclab.papers]\nx = installed2026\ny = gone2026\n"
+    (facts / "entry_points.txt").write_text(points)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert _keys()[-1] == "installed2026"
+    assert papers.room("installed2026").origin == "the package installed2026"
+    assert papers.room_problems() == (
+        "the room of the package installed2026 cannot be opened: gone2026 is no"
+        " package",
+    )
+
+
+def test_two_rooms_with_one_key(registry, tmp_path):
+    one = write_room(tmp_path, "twice2026", "one_of_two")
+    two = write_room(tmp_path, "twice2026", "two_of_two")
+    with pytest.raises(papers.RoomProblem) as problem:
+        papers.open_rooms([one, two])
+    assert str(problem.value) == (
+        f"two rooms have the key twice2026: that of {one} (--room) and that of {two}"
+        " (--room); leave one out"
+    )
+
+
+def _edit(folder, file, old, new):
+    path = folder / file
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+WRONG = {
+    "no-paper": (("contents.py", "PAPER = Paper", "PAPERS = Paper"),
+                 "contents.py must have PAPER, a Paper"),
+    "no-entries": (("contents.py", "ENTRIES = (", "OTHERS = ("),
+                   "contents.py must have ENTRIES, a tuple of Entry"),
+    "error": (("contents.py", "ENTRIES = (", "1 / 0\nENTRIES = ("),
+              "ZeroDivisionError: division by zero"),
+    "package": (("__init__.py", '"""A', 'import no_such_thing\n"""A'),
+                "ModuleNotFoundError: No module named 'no_such_thing'"),
+    "key": (("contents.py", 'key="wrong2026"', 'key="Wrong/../2026"'),
+            "Paper: `key` must be small letters, digits, - or _, a letter first, got"
+            " 'Wrong/../2026'"),
+    "other-key": (("contents.py", 'key="wrong2026"', 'key="index"'),
+                  "the key of a paper cannot be index"),
+    "id": (("contents.py", "wrong2026/figure-1", "other2026/figure-1"),
+           "the id 'other2026/figure-1' must look like wrong2026/theorem-1.2"),
+    "path": (("contents.py", "wrong2026/figure-1", "wrong2026/../../figure-1"),
+             "the id 'wrong2026/../../figure-1' must look like wrong2026/theorem-1.2"),
+    "twice": (("contents.py", "wrong2026/figure-1", "wrong2026/theorem-1.2"),
+              "contents.py has wrong2026/theorem-1.2 twice"),
+    "one-file": (("contents.py", "wrong2026/figure-1", "wrong2026/theorem-1-2"),
+                 "two ids in contents.py have the same file theorem_1_2.py"),
+    "no-file": (("contents.py", "wrong2026/figure-1", "wrong2026/figure-2"),
+                "contents.py has wrong2026/figure-2, and there is no file figure_2.py"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_room_that_is_not_right_is_one_line_and_the_rest_works(
+    registry, tmp_path, case
+):
+    (file, old, new), reason = WRONG[case]
+    folder = write_room(tmp_path, "wrong2026")
+    _edit(folder, file, old, new)
+    (problem,) = papers.open_rooms([folder])
+    origin = f"wrong2026 of {folder} (--room)"
+    assert problem == f"the room {origin} cannot be opened: {reason}"
+    assert "zhang2023" in _keys()
+    assert "wrong2026" not in _keys()
+
+
+def test_a_file_without_an_entry(registry, tmp_path):
+    folder = write_room(tmp_path, "wrong2026")
+    (folder / "lemma_3.py").write_text("")
+    (problem,) = papers.open_rooms([folder])
+    assert problem.endswith(
+        "lemma_3.py is not in contents.py: add its entry, or call it _lemma_3.py"
+    )
+
+
+def test_folders_that_are_no_rooms(registry, tmp_path):
+    write_room(tmp_path / "many", "one2026")
+    write_room(tmp_path / "many", "two2026")
+    taken = write_room(tmp_path / "taken", "json2026", "json")
+    odd = write_room(tmp_path / "odd", "odd2026", "odd-2026")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    json = importlib.import_module("json").__path__[0]
+    reasons = {
+        tmp_path / "nowhere": "there is no such folder",
+        empty: "there is no contents.py in it",
+        tmp_path / "many": "it holds several packages (one2026, two2026): name one"
+        " of them",
+        taken: f"the name json is taken by {json}: rename the folder",
+        odd: "its name 'odd-2026' is no name of a Python package",
+    }
+    for folder, reason in reasons.items():
+        expected = f"the room {folder} (--room) cannot be opened: {reason}"
+        assert papers.open_rooms([folder])[-1] == expected
+
+
+def test_claims_that_are_not_what_contents_say(registry, tmp_path):
+    folder = write_room(tmp_path, "wrong2026")
+    _edit(folder, "theorem_1_2.py", 'Claim("wrong2026', 'Claim("other2026')
+    _edit(folder, "figure_1.py", "FIGURE = ", "PICTURE = ")
+    papers.open_rooms([folder])
+    claim, figure = papers.select(["wrong2026"])
+    with pytest.raises(ValueError, match=r"1_2.py has the id 'other2026/theorem-1.2'$"):
+        papers.load_claim(claim)
+    with pytest.raises(ValueError, match=r"figure_1.py must have FIGURE, a Figure$"):
+        papers.load_figure(figure)
+
+
+def test_an_unknown_paper_and_an_unknown_model(registry):
+    with pytest.raises(papers.UnknownId, match="did you mean zhang2023"):
+        papers.room("zhang2032/x")
+    with pytest.raises(papers.UnknownId, match="did you mean zhang2023/gpt2"):
+        papers.recipe("zhang2023/gpt3")
