@@ -13,9 +13,14 @@ from iclab.models import _files
 from iclab.papers.zhang2023 import figure_1
 from iclab.papers.zhang2023._gpt2_training import Settings, build
 
+
+def _jobs(scale):
+    return figure_1.jobs(figure_1.FIGURE.settings_at(scale))
+
+
 RUNS = {
     name: Settings(**job["training"])
-    for name, job in figure_1.jobs("desk").items()
+    for name, job in _jobs("desk").items()
     if "shipped" in job
 }
 MANIFESTS = models.shipped_manifests()
@@ -60,7 +65,7 @@ def test_the_command_trains_with_these_settings(name):
 
 
 def test_retraining_trains():
-    settings = figure_1.jobs("smoke")["fixed 10"]
+    settings = _jobs("smoke")["fixed 10"]
     settings |= {"groups": 2, "prompts": 2, "lengths": [1, 10]}
     settings["training"] |= {"steps": 2, "warmup": 1}
     tables = [

@@ -6,7 +6,8 @@ that of Σ = I, and the stationary points of Theorems 4 and 5 are multiples of I
 
 import functools
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from iclab.core import Prompt
-from iclab.evidence import Scale, Tables
+from iclab.evidence import MissingTable, Tables, setting
 from iclab.models import LinearTransformer
 from iclab.tasks import LinearRegression
 from iclab.theory import (
@@ -25,9 +26,8 @@ from iclab.theory import (
 )
 from iclab.training import MinimiseResult, minimise
 
-DIMENSION = 5
-# D in Σ = UᵀD²U, Sections 5.3 and 6.1.
-STANDARD_DEVIATIONS = np.array([1.0, 1.0, 0.5, 0.25, 1.0])
+# D in Σ = UᵀD²U, Sections 5.3 and 6.1, for d = 5; taken again for more dimensions.
+_STANDARD_DEVIATIONS = (1.0, 1.0, 0.5, 0.25, 1.0)
 
 # More pairs than L-BFGS has steps here change little; the public code keeps 600.
 _MEMORY = 100
@@ -35,54 +35,103 @@ _MEMORY = 100
 Weights = tuple[Any, ...]
 
 
-def plain_jobs(scale: Scale) -> dict[str, dict[str, Any]]:
-    """Figures 1 and 2, B = 0: a job with all exact runs, and one for each on a batch.
+@dataclass(frozen=True)
+class Plain:
+    """Sizes of Figures 1 and 2, B = 0.
 
     `smoke` has two layers, because the exact loss of three takes longer to compile.
     """
-    runs, layers, steps, draws = {
-        "smoke": (2, 2, 60, 2_000),
-        "desk": (5, 3, 100, 10_000),
-        "paper": (5, 3, 200, 20_000),
-    }[scale]
-    common = {"layers": layers, "samples": 20, "steps": steps, "initial_std": 1e-4}
-    batch = common | {
-        "draws": draws,
-        "free_B": False,
-        "whitened": False,
-        "batch": "tokens" if scale == "paper" else "wishart",
-    }
-    return _jobs(runs, common, batch)
+
+    dimension: int = setting("Dimension d of the inputs.", 5, least=2)
+    samples: int = setting("Examples in a prompt, n.", 20)
+    layers: int = setting("Layers.", 3, smoke=2)
+    runs: int = setting("Runs, each with a covariance of its own.", 5, smoke=2)
+    steps: int = setting("Iterations of L-BFGS.", 100, smoke=60, paper=200)
+    draws: int = setting(
+        "Prompts or sample covariances in a batch.", 10_000, smoke=2_000, paper=20_000
+    )
+    initial_std: float = setting("Standard deviation of the first weights.", 1e-4)
+    batch: Literal["wishart", "tokens"] = setting(
+        "What a batch is: sample covariances, or prompts in token space as in the "
+        "paper.",
+        "wishart",
+        paper="tokens",
+    )
 
 
-def free_jobs(scale: Scale) -> dict[str, dict[str, Any]]:
-    """Figures 3 and 4, B free: jobs as in `plain_jobs`.
+@dataclass(frozen=True)
+class Free:
+    """Sizes of Figures 3 and 4, B free.
 
     Below `paper`, L-BFGS moves the whitened weights. That is the same problem, better
     conditioned: in the weights themselves it needs many more iterations.
     """
-    runs, layers, steps, draws, fresh = {
-        "smoke": (2, 2, 60, 500, 20_000),
-        "desk": (5, 3, 220, 4_000, 100_000),
-        "paper": (5, 3, 1_000, 20_000, 1_000_000),
-    }[scale]
-    common = {"layers": layers, "samples": 10, "steps": steps, "initial_std": 0.1}
-    batch = common | {
-        "draws": draws,
-        "free_B": True,
-        "whitened": scale != "paper",
-        "batch": "tokens" if scale == "paper" else "wishart",
-        "fresh_draws": fresh,
+
+    dimension: int = setting("Dimension d of the inputs.", 5, least=2)
+    samples: int = setting("Examples in a prompt, n.", 10)
+    layers: int = setting("Layers.", 3, smoke=2, least=2)
+    runs: int = setting("Runs, each with a covariance of its own.", 5, smoke=2)
+    steps: int = setting("Iterations of L-BFGS.", 220, smoke=60, paper=1_000)
+    draws: int = setting(
+        "Prompts or sample covariances in a batch.", 4_000, smoke=500, paper=20_000
+    )
+    fresh_draws: int = setting(
+        "Sample covariances of the test.", 100_000, smoke=20_000, paper=1_000_000
+    )
+    initial_std: float = setting("Standard deviation of the first weights.", 0.1)
+    whitened: bool = setting("L-BFGS moves the whitened weights.", True, paper=False)
+    batch: Literal["wishart", "tokens"] = setting(
+        "What a batch is: sample covariances, or prompts in token space as in the "
+        "paper.",
+        "wishart",
+        paper="tokens",
+    )
+
+
+def plain_jobs(settings: Plain) -> dict[str, dict[str, Any]]:
+    """Figures 1 and 2: a job with all exact runs, and one for each on a batch."""
+    s = settings
+    batch = {
+        "draws": s.draws,
+        "free_B": False,
+        "whitened": False,
+        "batch": s.batch,
     }
-    return _jobs(runs, common, batch)
+    return _jobs(s, batch)
 
 
-def _jobs(
-    runs: int, exact: Mapping[str, Any], batch: Mapping[str, Any]
-) -> dict[str, dict[str, Any]]:
+def free_jobs(settings: Free) -> dict[str, dict[str, Any]]:
+    """Figures 3 and 4: jobs as in `plain_jobs`."""
+    s = settings
+    batch = {
+        "draws": s.draws,
+        "free_B": True,
+        "whitened": s.whitened,
+        "batch": s.batch,
+        "fresh_draws": s.fresh_draws,
+    }
+    return _jobs(s, batch)
+
+
+def _jobs(settings: Plain | Free, batch: Mapping[str, Any]) -> dict[str, Any]:
     """Exact runs together, because they share what is slow; batches one by one."""
-    batches = {f"run {run + 1}": {**batch, "run": run} for run in range(runs)}
-    return {"exact": {**exact, "runs": runs}} | batches
+    s = settings
+    common = {
+        "dimension": s.dimension,
+        "layers": s.layers,
+        "samples": s.samples,
+        "steps": s.steps,
+        "initial_std": s.initial_std,
+    }
+    batches = {
+        f"run {run + 1}": {**common, **batch, "run": run} for run in range(s.runs)
+    }
+    return {"exact": {**common, "runs": s.runs}} | batches
+
+
+def standard_deviations(dimension: int) -> np.ndarray:
+    """Roots of the eigenvalues of Σ."""
+    return np.resize(_STANDARD_DEVIATIONS, dimension)
 
 
 class Instance(NamedTuple):
@@ -94,14 +143,14 @@ class Instance(NamedTuple):
     B: np.ndarray
 
 
-def instance(run: int, layers: int, initial_std: float) -> Instance:
+def instance(run: int, d: int, layers: int, initial_std: float) -> Instance:
     """Covariance and start of a run: the same wherever the run appears."""
     rng = np.random.default_rng([2023, run])
-    d = DIMENSION
+    D = standard_deviations(d)
     Q, R = np.linalg.qr(rng.normal(size=(d, d)))
     U = Q * np.sign(np.diag(R))  # uniform on the orthogonal group
-    root = U.T @ np.diag(STANDARD_DEVIATIONS) @ U
-    inverse_root = U.T @ np.diag(1 / STANDARD_DEVIATIONS) @ U
+    root = U.T @ np.diag(D) @ U
+    inverse_root = U.T @ np.diag(1 / D) @ U
     start = initial_std * rng.normal(size=(2 * layers - 1, d, d))
     return Instance(root, inverse_root, start[:layers], start[layers:])
 
@@ -121,9 +170,9 @@ def mean_diagonal(matrices: np.ndarray) -> np.ndarray:
 
 def train_exactly(settings: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Several runs on the exact loss with B = 0; starts as in `train_on_batch`."""
-    layers, n = settings["layers"], settings["samples"]
+    d, layers, n = (settings[name] for name in ("dimension", "layers", "samples"))
     runs = [
-        instance(run, layers, settings["initial_std"])
+        instance(run, d, layers, settings["initial_std"])
         for run in range(settings["runs"])
     ]
     roots = np.stack([one.root for one in runs])
@@ -146,13 +195,14 @@ def train_on_batch(settings: Mapping[str, Any], key: Any) -> dict[str, np.ndarra
     `batch` "tokens" is a batch of `draws` prompts in token space, as in the paper.
     "wishart" draws `draws` sample covariances and integrates w and the query out.
     """
-    layers, n, steps = settings["layers"], settings["samples"], settings["steps"]
-    run = instance(settings["run"], layers, settings["initial_std"])
+    d, layers, n = (settings[name] for name in ("dimension", "layers", "samples"))
+    steps = settings["steps"]
+    run = instance(settings["run"], d, layers, settings["initial_std"])
     start = (run.A, run.B) if settings["free_B"] else (run.A,)
     root, inverse_root = run.root, run.inverse_root
     if settings["whitened"]:
         start = _whitened(start, root, inverse_root)
-        root = inverse_root = np.eye(DIMENSION)
+        root = inverse_root = np.eye(d)
     start = jax.tree.map(jnp.asarray, start)
     if settings["batch"] == "tokens":
         Sigma, Omega = (
@@ -163,7 +213,7 @@ def train_on_batch(settings: Mapping[str, Any], key: Any) -> dict[str, np.ndarra
         prompts = task.sample_batch(key, settings["draws"], n)
         result = _train_on_prompts(start, prompts, steps)
     else:
-        S = whitened_draws(key, n, settings["draws"])
+        S = whitened_draws(key, d, n, settings["draws"])
         result = _train_on_draws(start, root, inverse_root, S, steps)
     trajectory = tuple(np.asarray(leaf) for leaf in result.trajectory)
     whitened = _whitened(trajectory, root, inverse_root)
@@ -189,14 +239,23 @@ def train_on_batch(settings: Mapping[str, Any], key: Any) -> dict[str, np.ndarra
         "a": multiples[0][-1],
         "b": multiples[1][-1],
         # Exact, of the nearest multiples of Σ⁻¹ and I.
-        "nearest_losses": np.asarray(_scalar_losses(multiples, n)),
+        "nearest_losses": np.asarray(_scalar_losses(multiples, d, n)),
     }
 
 
 def stacked_runs(tables: Tables) -> dict[str, np.ndarray]:
     """The tables of the runs on batches, stacked column by column."""
     runs = [table for name, table in tables.items() if name.startswith("run ")]
-    return {name: np.stack([run[name] for run in runs]) for name in runs[0]}
+    columns = first_run(tables)
+    return {name: np.stack([run[name] for run in runs]) for name in columns}
+
+
+def first_run(tables: Tables) -> Mapping[str, Any]:
+    """The first table of a run on a batch."""
+    for name, table in tables.items():
+        if name.startswith("run "):
+            return table
+    raise MissingTable("a table of a run on a batch, `run 1`")
 
 
 def training_words(table: Any) -> str:
@@ -207,10 +266,10 @@ def training_words(table: Any) -> str:
     return f"L-BFGS moves the {weights} on a fixed batch of {draws:,} {kind}"
 
 
-@functools.partial(jax.jit, static_argnames=("n", "count"))
-def whitened_draws(key: Any, n: int, count: int) -> Float[Array, "count d d"]:
+@functools.partial(jax.jit, static_argnames=("d", "n", "count"))
+def whitened_draws(key: Any, d: int, n: int, count: int) -> Float[Array, "count d d"]:
     """Sample covariances of `n` inputs with Σ = I."""
-    return wishart_samples(key, jnp.eye(DIMENSION), n, (count,))
+    return wishart_samples(key, jnp.eye(d), n, (count,))
 
 
 def exact_loss(whitened: np.ndarray, samples: int) -> np.ndarray:
@@ -222,24 +281,25 @@ def fresh_losses(
     whitened: Weights, settings: Mapping[str, Any], key: Any
 ) -> tuple[float, float]:
     """Mean and median loss of new sample covariances, a batch of them at a time."""
-    n, count = settings["samples"], settings["draws"]
+    d, n, count = (settings[name] for name in ("dimension", "samples", "draws"))
+    parts = max(1, settings["fresh_draws"] // count)
     losses = [
-        np.asarray(_losses_given(whitened, whitened_draws(one, n, count)))
-        for one in jax.random.split(key, settings["fresh_draws"] // count)
+        np.asarray(_losses_given(whitened, whitened_draws(one, d, n, count)))
+        for one in jax.random.split(key, parts)
     ]
     return float(np.mean(losses)), float(np.median(losses))
 
 
 def train_multiples(settings: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Runs on the exact loss with A_i = a_i Σ⁻¹, B_i = b_i I; as near as can be."""
-    layers, n = settings["layers"], settings["samples"]
+    d, layers, n = (settings[name] for name in ("dimension", "layers", "samples"))
     starts = []
     for run in range(settings["runs"]):
-        one = instance(run, layers, settings["initial_std"])
+        one = instance(run, d, layers, settings["initial_std"])
         A, B = _whitened((one.A, one.B), one.root, one.inverse_root)
         starts.append((mean_diagonal(A), mean_diagonal(B)))
     start = tuple(jnp.asarray(np.stack(leaves)) for leaves in zip(*starts, strict=True))
-    result = _train_multiples(start, n, settings["steps"])
+    result = _train_multiples(start, d, n, settings["steps"])
     a, b = result.final
     return {
         "losses": np.asarray(result.losses),
@@ -260,7 +320,7 @@ def losses_given(weights: Weights, S: Float[Array, "b d d"]) -> Float[Array, " b
     A, *B = weights
     # The last B changes nothing; where it is not trained it is zero.
     padded = jnp.concatenate([B[0], jnp.zeros_like(A[:1])])[: len(A)] if B else None
-    identity = jnp.eye(DIMENSION)
+    identity = jnp.eye(A.shape[-1])
     return jax.vmap(
         lambda one: transformer_loss_given(
             one, A, padded, covariance=identity, weight_covariance=identity
@@ -285,7 +345,7 @@ def _train_on_draws(
 def _train_on_prompts(start: Weights, prompts: Prompt, steps: int) -> MinimiseResult:
     def loss(weights):
         A, *B = weights
-        last = jnp.zeros((1, DIMENSION, DIMENSION))
+        last = jnp.zeros_like(A[:1])
         model = LinearTransformer.sparse(A, *(jnp.append(b, last, 0) for b in B))
         errors = jax.vmap(model.in_token_space)(prompts) - prompts.target
         return jnp.mean(errors**2)
@@ -307,27 +367,30 @@ def _train_exactly(starts: Array, roots: Array, n: int, steps: int) -> MinimiseR
     return jax.lax.map(train, (starts, roots))
 
 
-@functools.partial(jax.jit, static_argnames=("n", "steps"))
-def _train_multiples(start: Weights, n: int, steps: int) -> MinimiseResult:
+@functools.partial(jax.jit, static_argnames=("d", "n", "steps"))
+def _train_multiples(start: Weights, d: int, n: int, steps: int) -> MinimiseResult:
     def train(one):
-        return minimise(lambda weights: _scalar_loss(weights, n), one, max_steps=steps)
+        def loss(weights):
+            return _scalar_loss(weights, d, n)
+
+        return minimise(loss, one, max_steps=steps)
 
     return jax.vmap(train)(start)
 
 
 @functools.partial(jax.jit, static_argnames="n")
 def _exact_loss(whitened: Array, n: int) -> Array:
-    I = jnp.eye(DIMENSION)
+    I = jnp.eye(whitened.shape[-1])
     return linear_transformer_loss(
         whitened, covariance=I, weight_covariance=I, samples=n
     )
 
 
-def _scalar_loss(multiples: Weights, n: int) -> Array:
+def _scalar_loss(multiples: Weights, d: int, n: int) -> Array:
     a, b = multiples
-    return scalar_transformer_loss(a, jnp.append(b, 0.0), DIMENSION, n)
+    return scalar_transformer_loss(a, jnp.append(b, 0.0), d, n)
 
 
-@functools.partial(jax.jit, static_argnames="n")
-def _scalar_losses(multiples: Weights, n: int) -> Array:
-    return jax.vmap(lambda one: _scalar_loss(one, n))(multiples)
+@functools.partial(jax.jit, static_argnames=("d", "n"))
+def _scalar_losses(multiples: Weights, d: int, n: int) -> Array:
+    return jax.vmap(lambda one: _scalar_loss(one, d, n))(multiples)

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.evidence import Evidence, Figure, Tables
 from iclab.papers._drawing import (
     BLACK,
     BLUE,
+    LETTERS,
     SKY,
     VERMILION,
     band,
@@ -19,12 +20,13 @@ from iclab.papers._drawing import (
     sheet,
 )
 from iclab.papers.ahn2023._experiments import (
-    DIMENSION,
-    STANDARD_DEVIATIONS,
+    Plain,
     distance,
     exact_loss,
+    first_run,
     plain_jobs,
     stacked_runs,
+    standard_deviations,
     train_exactly,
     train_on_batch,
     training_words,
@@ -32,19 +34,14 @@ from iclab.papers.ahn2023._experiments import (
 from iclab.theory import optimal_steps
 
 
-def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
-    """Exact runs, and runs on a batch."""
-    return plain_jobs(scale)
-
-
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     """Losses and distances by iteration, and the exact loss where a run ends."""
-    layers, samples = settings["layers"], settings["samples"]
+    d, layers, samples = (settings[name] for name in ("dimension", "layers", "samples"))
     if "run" in settings:
         table = train_on_batch(settings, key)
         return table | {"exact_loss": exact_loss(table["whitened"], samples)}
-    _, optimum = optimal_steps(DIMENSION, samples, layers)
-    inverse = np.diag(STANDARD_DEVIATIONS**-2.0)
+    _, optimum = optimal_steps(d, samples, layers)
+    inverse = np.diag(standard_deviations(d) ** -2.0)
     return train_exactly(settings) | {
         "optimum": optimum,
         "inverse_distance": distance(inverse),
@@ -55,15 +52,15 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
 def draw(tables: Tables) -> Picture:
     """A panel a layer with both distances, and the loss with its exact optimum."""
     exact, batches = tables["exact"], stacked_runs(tables)
-    layers = exact["whitened"].shape[1]
+    layers, d = exact["whitened"].shape[1:3]
     runs, samples = len(exact["losses"]), int(exact["samples"])
     picture = sheet(
         7.2,
         "A linear transformer with B = 0 learns gradient descent preconditioned "
         r"by $\Sigma^{-1}$",
-        f"{layers} layers, d = {DIMENSION}, n = {samples}; {runs} runs, each with its "
+        f"{layers} layers, d = {d}, n = {samples}; {runs} runs, each with its "
         r"own $\Sigma$. "
-        f"{training_words(tables['run 1'])},\nor on the exact loss. "
+        f"{training_words(first_run(tables))},\nor on the exact loss. "
         "Lines are means over runs, bands reach from the smallest to the largest. "
         r"Dist(M, I) = $\mathrm{min}_\alpha\,\|M-\alpha I\|_F\,/\,\|M\|_F$.",
     )
@@ -71,7 +68,7 @@ def draw(tables: Tables) -> Picture:
     axes = list(upper.subplots(1, layers, sharey=True, squeeze=False)[0])
     for i, axis in enumerate(axes):
         y = "Dist to multiples of I" if i == 0 else ""
-        panel(axis, f"({'abc'[i]}) layer {i}", "L-BFGS iteration", y)
+        panel(axis, f"({LETTERS[i]}) layer {i}", "L-BFGS iteration", y)
         axis.set_yscale("log")
         axis.set_ylim(1e-6, 2)
         name = r"$\Sigma^{1/2}A_i\Sigma^{1/2}$"
@@ -85,7 +82,7 @@ def draw(tables: Tables) -> Picture:
         band(axis, rows, "$A_i$ itself, batch", VERMILION)
     legend_below(upper, axes, 3)
     axis = lower.subplots()
-    letter = "abcd"[layers]
+    letter = LETTERS[layers]
     panel(axis, f"({letter}) in-context loss", "L-BFGS iteration", "loss")
     axis.set_yscale("log")
     band(axis, batches["losses"], "batch: loss on the batch", BLUE)
@@ -95,7 +92,7 @@ def draw(tables: Tables) -> Picture:
     axis.plot(last, ends, "o", color=BLUE, markerfacecolor="none", label=label)
     band(axis, exact["losses"], "exact training", SKY, linestyle="--")
     optimum = float(exact["optimum"])
-    share = f"{100 * optimum / DIMENSION:.1f} % of E y² = {DIMENSION}"
+    share = f"{100 * optimum / d:.1f} % of E y² = {d}"
     label = f"exact optimum {optimum:.4f}, {share}: not 0"
     axis.axhline(optimum, color=BLACK, linestyle=":", label=label)
     axis.set_yticks(ticks := [0.1, 0.2, 0.5, 1, 2, 5], [f"{t:g}" for t in ticks])
@@ -129,7 +126,7 @@ def expect(tables: Tables) -> list[Evidence]:
         ),
         Evidence(
             "The exact optimum is not 0: its share of the zero predictor's loss",
-            optimum / DIMENSION,
+            optimum / exact["whitened"].shape[-1],
             ">=",
             0.02,
         ),
@@ -173,8 +170,9 @@ def expect(tables: Tables) -> list[Evidence]:
 FIGURE = Figure(
     "ahn2023/figure-1",
     "Training with B = 0: distances to the stationary point, and loss",
-    jobs,
+    plain_jobs,
     compute,
     draw,
     expect,
+    settings=Plain,
 )

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.evidence import Evidence, Figure, Tables
 from iclab.papers._drawing import heat_map, sheet
 from iclab.papers.ahn2023._experiments import (
-    DIMENSION,
+    Plain,
     distance,
     mean_diagonal,
     plain_jobs,
@@ -21,21 +21,22 @@ from iclab.theory import optimal_steps
 _RUN = "run 1"
 
 
-def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+def jobs(settings: Plain) -> dict[str, dict[str, Any]]:
     """The first run of Figure 1."""
-    return {_RUN: plain_jobs(scale)[_RUN]}
+    return {_RUN: plain_jobs(settings)[_RUN]}
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     """Learned whitened weights, and the exact optimum in the same order of layers."""
-    steps, _ = optimal_steps(DIMENSION, settings["samples"], settings["layers"])
+    d, n, layers = (settings[name] for name in ("dimension", "samples", "layers"))
+    steps, _ = optimal_steps(d, n, layers)
     table = train_on_batch(settings, key)
     # The loss of multiples of Σ⁻¹ does not depend on their order: take the learned one.
     order = np.argsort(np.argsort(-mean_diagonal(table["whitened"])))
     return {
         "whitened": table["whitened"],
         "optimum": -np.asarray(steps)[order],
-        "samples": settings["samples"],
+        "samples": n,
         "draws": table["draws"],
         "tokens": table["tokens"],
         "whitened_training": table["whitened_training"],
@@ -46,11 +47,11 @@ def draw(tables: Tables) -> Picture:
     """Two rows of heat maps: learned, and exact."""
     table = tables[_RUN]
     learned, optimum = table["whitened"], table["optimum"]
-    layers = len(learned)
+    layers, d, _ = learned.shape
     picture = sheet(
         6.9,
         r"Learned weights $\Sigma^{1/2}A_i\Sigma^{1/2}$ are close to multiples of I",
-        f"{layers} layers, B = 0, d = {DIMENSION}, n = {int(table['samples'])}; first "
+        f"{layers} layers, B = 0, d = {d}, n = {int(table['samples'])}; first "
         f"run of Figure 1. {training_words(table)}.\n"
         "Below: the exact optimum among multiples of "
         r"$\Sigma^{-1}$, layers in the learned order, which does not change its loss.",
@@ -61,7 +62,7 @@ def draw(tables: Tables) -> Picture:
         title = f"layer {i}: learned, Dist to I = {float(distance(learned[i])):.3f}"
         heat_map(axes[0, i], learned[i], limit, title)
         number = f"{float(optimum[i]):.4f}".replace("-", "−")
-        exact = float(optimum[i]) * np.eye(DIMENSION)
+        exact = float(optimum[i]) * np.eye(d)
         heat_map(axes[1, i], exact, limit, f"layer {i}: exact, {number} · I")
     image = axes[0, 0].get_images()[0]
     bar = picture.colorbar(image, ax=axes, shrink=0.7, label="entry")
@@ -73,7 +74,7 @@ def expect(tables: Tables) -> list[Evidence]:
     """Learned weights match the stationary point of Theorem 4."""
     learned, optimum = tables[_RUN]["whitened"], tables[_RUN]["optimum"]
     multiples = mean_diagonal(learned)
-    off = learned - multiples[:, None, None] * np.eye(DIMENSION)
+    off = learned - multiples[:, None, None] * np.eye(learned.shape[-1])
     return [
         Evidence(
             "Every Σ^½A_iΣ^½ is close to a multiple of I: largest distance",
@@ -104,4 +105,5 @@ FIGURE = Figure(
     compute,
     draw,
     expect,
+    settings=Plain,
 )

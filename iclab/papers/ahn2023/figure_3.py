@@ -8,12 +8,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.evidence import Evidence, Figure, Tables
 from iclab.papers._drawing import (
     BLACK,
     BLUE,
     GREEN,
     GREY,
+    LETTERS,
     PURPLE,
     VERMILION,
     band,
@@ -23,7 +24,8 @@ from iclab.papers._drawing import (
     sheet,
 )
 from iclab.papers.ahn2023._experiments import (
-    DIMENSION,
+    Free,
+    first_run,
     free_jobs,
     fresh_losses,
     stacked_runs,
@@ -34,20 +36,16 @@ from iclab.papers.ahn2023._experiments import (
 from iclab.theory import optimal_gd_plus_plus, optimal_steps
 
 
-def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
-    """Exact runs, and runs on a batch."""
-    return free_jobs(scale)
-
-
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     """Losses and distances by iteration, and the loss on fresh draws at the end."""
-    layers, n = settings["layers"], settings["samples"]
+    d, layers, n = (settings[name] for name in ("dimension", "layers", "samples"))
     if "run" not in settings:
-        _, _, optimum = optimal_gd_plus_plus(DIMENSION, n, layers)
-        _, plain_optimum = optimal_steps(DIMENSION, n, layers)
+        _, _, optimum = optimal_gd_plus_plus(d, n, layers)
+        _, plain_optimum = optimal_steps(d, n, layers)
         return train_multiples(settings) | {
             "optimum": optimum,
             "plain_optimum": plain_optimum,
+            "dimension": d,
             "samples": n,
         }
     training_key, fresh_key = jax.random.split(key)
@@ -69,9 +67,9 @@ def draw(tables: Tables) -> Picture:
     picture = sheet(
         8.0,
         "With B free the loss on the batch falls towards 0; the exact loss does not",
-        f"{layers} layers, d = {DIMENSION}, n = {int(exact['samples'])}; "
+        f"{layers} layers, d = {int(exact['dimension'])}, n = {int(exact['samples'])}; "
         f"{len(exact['losses'])} runs, each with its own "
-        rf"$\Sigma$. {training_words(tables['run 1'])}."
+        rf"$\Sigma$. {training_words(first_run(tables))}."
         "\nLines are means over runs, bands reach from the smallest to the largest. "
         "Exact losses are for multiples,\n"
         r"$A_i=a_i\Sigma^{-1}$ and $B_i=b_iI$: those nearest to the trained weights, "
@@ -83,13 +81,13 @@ def draw(tables: Tables) -> Picture:
         0
     ]
     for i, axis in enumerate(B_axes):
-        title = f"({'abcdef'[i]}) $B_{i}$"
+        title = f"({LETTERS[i]}) $B_{i}$"
         _distance_panel(axis, title, batches["B_distances"][:, :, i], "$B_i$", i == 0)
-    _loss_panel(loss_axis, "abcdef"[layers - 1], exact, batches, fresh)
+    _loss_panel(loss_axis, LETTERS[layers - 1], exact, batches, fresh)
     legend_below(upper, [loss_axis], 3)
     A_axes = lower.subplots(1, layers, sharey=True, squeeze=False)[0]
     for i, axis in enumerate(A_axes):
-        title = f"({'abcdef'[layers + i]}) $A_{i}$"
+        title = f"({LETTERS[layers + i]}) $A_{i}$"
         name = r"$\Sigma^{1/2}A_i\Sigma^{1/2}$"
         rows = batches["whitened_distances"][:, :, i]
         _distance_panel(axis, title, rows, name, i == 0)
@@ -113,7 +111,7 @@ def expect(tables: Tables) -> list[Evidence]:
         ),
         Evidence(
             "The best exact loss is not 0: its share of the zero predictor's",
-            optimum / DIMENSION,
+            optimum / int(exact["dimension"]),
             ">=",
             0.005,
         ),
@@ -191,8 +189,9 @@ def _loss_panel(
 FIGURE = Figure(
     "ahn2023/figure-3",
     "Training with B free: distances to the stationary point, and losses",
-    jobs,
+    free_jobs,
     compute,
     draw,
     expect,
+    settings=Free,
 )

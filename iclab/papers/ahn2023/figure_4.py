@@ -7,10 +7,10 @@ import jax
 import numpy as np
 from matplotlib.figure import Figure as Picture, SubFigure
 
-from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.evidence import Evidence, Figure, Tables
 from iclab.papers._drawing import heat_map, parts, sheet
 from iclab.papers.ahn2023._experiments import (
-    DIMENSION,
+    Free,
     distance,
     free_jobs,
     mean_diagonal,
@@ -22,32 +22,33 @@ from iclab.theory import optimal_gd_plus_plus
 _RUN = "run 1"
 
 
-def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+def jobs(settings: Free) -> dict[str, dict[str, Any]]:
     """One run with the settings of Figure 3."""
-    return {_RUN: free_jobs(scale)[_RUN]}
+    return {_RUN: free_jobs(settings)[_RUN]}
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     """Learned B_i and whitened A_i, and the best multiples."""
-    a, b, _ = optimal_gd_plus_plus(DIMENSION, settings["samples"], settings["layers"])
+    d, n, layers = (settings[name] for name in ("dimension", "samples", "layers"))
+    a, b, _ = optimal_gd_plus_plus(d, n, layers)
     training_key, _ = jax.random.split(key)
     table = train_on_batch(settings, training_key)
     columns = ("B", "whitened", "draws", "tokens", "whitened_training")
     return {name: table[name] for name in columns} | {
         "optimal_a": np.asarray(a),
         "optimal_b": np.asarray(b)[:-1],  # the last B has no effect
-        "samples": settings["samples"],
+        "samples": n,
     }
 
 
 def draw(tables: Tables) -> Picture:
     """Two rows of heat maps, learned and exact: B_i, then whitened A_i."""
     table = tables[_RUN]
-    layers = len(table["whitened"])
+    layers, d, _ = table["whitened"].shape
     picture = sheet(
         5.6,
         r"With B free, $A_i$ grows from layer to layer, and $B_i$ contracts the inputs",
-        f"{layers} layers, d = {DIMENSION}, n = {int(table['samples'])}; first run of "
+        f"{layers} layers, d = {d}, n = {int(table['samples'])}; first run of "
         f"Figure 3. {training_words(table)}.\n"
         "Below: the multiples of least exact loss, found by a global search; training "
         "need not end there.",
@@ -114,7 +115,7 @@ def _rows(
             name = rf"$\Sigma^{{1/2}}A_{i}\Sigma^{{1/2}}$"
         heat_map(axes[0, i], matrix, limit, f"{name} learned")
         number = f"{float(optimal[i]):.3f}".replace("-", "−")
-        exact = float(optimal[i]) * np.eye(DIMENSION)
+        exact = float(optimal[i]) * np.eye(len(matrix))
         heat_map(axes[1, i], exact, limit, f"best: {number} · I")
     image = axes[0, 0].get_images()[0]
     bar = page.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=30)
@@ -129,4 +130,5 @@ FIGURE = Figure(
     compute,
     draw,
     expect,
+    settings=Free,
 )

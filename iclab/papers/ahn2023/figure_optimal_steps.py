@@ -1,6 +1,8 @@
 """Beyond the paper: the best step sizes for every depth, and what they achieve."""
 
+import functools
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -12,7 +14,7 @@ from matplotlib.figure import Figure as Picture
 
 from iclab.algorithms import LeastSquares
 from iclab.evaluation import sampled_risk
-from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.evidence import Evidence, Figure, Tables, largest, setting
 from iclab.models import LinearTransformer
 from iclab.papers._drawing import (
     BLACK,
@@ -27,15 +29,13 @@ from iclab.papers._drawing import (
     panel,
     sheet,
 )
-from iclab.papers.ahn2023._experiments import DIMENSION, whitened_draws
+from iclab.papers.ahn2023._experiments import whitened_draws
 from iclab.tasks import LinearRegression
 from iclab.theory import (
     optimal_gd_plus_plus,
     optimal_steps,
     wishart_quadrature,
 )
-
-_SAMPLES = 20
 
 # Where residual polynomials are drawn, and the bins of the spectrum.
 _GRID = np.linspace(0, 4, 401)
@@ -48,29 +48,45 @@ _SIMULATED = 3
 _SHOWN = {1: ORANGE, 2: GREEN, 3: BLUE, 4: VERMILION, 8: PURPLE}
 
 
-def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+@dataclass(frozen=True)
+class Settings:
+    """Sizes: those of the paper's Figure 1."""
+
+    dimension: int = setting("Dimension d of the inputs.", 5)
+    samples: int = setting("Examples in a prompt, n.", 20)
+    layers: int = setting("Layers with B = 0, up to.", 8, smoke=4)
+    free_layers: int = setting("Layers with B free, up to.", 4, smoke=2)
+    draws: int = setting(
+        "Sample covariances in the histogram.",
+        50_000,
+        smoke=2_000,
+        paper=2_000_000,
+        least=2,
+    )
+
+
+def jobs(settings: Settings) -> dict[str, dict[str, Any]]:
     """Without B, with B, and the spectrum by simulation."""
-    deepest, deepest_free, draws = {
-        "smoke": (4, 2, 2_000),
-        "desk": (8, 4, 50_000),
-        "paper": (8, 4, 2_000_000),
-    }[scale]
+    s = settings
+    sizes = {"dimension": s.dimension, "samples": s.samples}
     return {
-        "B = 0": {"kind": "plain", "layers": deepest},
-        "B free": {"kind": "free", "layers": deepest_free},
-        "spectrum": {"kind": "spectrum", "draws": draws},
+        "B = 0": sizes | {"kind": "plain", "layers": s.layers},
+        "B free": sizes | {"kind": "free", "layers": s.free_layers},
+        "spectrum": sizes | {"kind": "spectrum", "draws": s.draws},
     }
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     """Columns have a row per depth; rows are filled up with NaN."""
+    d, n = settings["dimension"], settings["samples"]
     match settings["kind"]:
         case "plain":
-            return _plain(settings["layers"])
+            table = _plain(d, n, settings["layers"])
         case "free":
-            return _free(settings["layers"])
+            table = _free(d, n, settings["layers"])
         case _:
-            return _spectrum(settings["draws"], key)
+            table = _spectrum(d, n, settings["draws"], key)
+    return table | {"dimension": d, "samples": n}
 
 
 def draw(tables: Tables) -> Picture:
@@ -80,8 +96,9 @@ def draw(tables: Tables) -> Picture:
     picture = sheet(
         8.2,
         "The best linear transformer of every depth, exactly",
-        f"d = {DIMENSION}, n = {_SAMPLES}, no noise. Losses, steps and residuals are "
-        "exact; the spectrum (grey) is a histogram of the eigenvalues of "
+        f"d = {int(plain['dimension'])}, n = {int(plain['samples'])}, no noise. "
+        "Losses, steps and residuals are exact; the spectrum (grey) is a histogram of "
+        "the eigenvalues of "
         f"{draws:,} whitened sample covariances.\n"
         "A network's residual multiplies the error along an eigenvector; it should be "
         "small where eigenvalues are. Chebyshev steps are those of the "
@@ -101,19 +118,20 @@ def expect(tables: Tables) -> list[Evidence]:
     """What the closed forms promise, as numbers."""
     plain, free, spectrum = (tables[name] for name in ("B = 0", "B free", "spectrum"))
     losses, depth = plain["losses"], len(free["losses"])
-    deviation = spectrum["losses"] - losses[: len(spectrum["losses"])]
+    both = min(len(losses), len(spectrum["losses"]))
+    deviation = spectrum["losses"][:both] - losses[:both]
     return [
         Evidence(
             "The exact losses are those of simulated eigenvalues: largest difference "
             "up to three layers, in standard errors",
-            float(np.max(np.abs(deviation / spectrum["errors"]))),
+            float(np.max(np.abs(deviation / spectrum["errors"][:both]))),
             "<=",
             5.0,
         ),
         Evidence(
             "Every further layer takes 40 % and more off the loss, B = 0: largest "
             "ratio of neighbours",
-            float(np.max(losses[1:] / losses[:-1])),
+            largest(losses[1:] / losses[:-1]),
             "<=",
             0.6,
         ),
@@ -138,7 +156,7 @@ def expect(tables: Tables) -> list[Evidence]:
         ),
         Evidence(
             f"B makes {depth} layers better: ratio of the losses without and with it",
-            float(losses[depth - 1] / free["losses"][-1]),
+            largest(losses[depth - 1 : depth] / free["losses"][-1]),
             ">=",
             5.0,
         ),
@@ -151,19 +169,20 @@ def expect(tables: Tables) -> list[Evidence]:
     ]
 
 
-def _plain(deepest: int) -> dict[str, Any]:
+def _plain(d: int, n: int, deepest: int) -> dict[str, Any]:
     steps = np.full((deepest, deepest), np.nan)
     residuals = np.zeros((deepest, len(_GRID)))
     losses, constant, constant_losses, chebyshev = np.zeros((4, deepest))
-    c = DIMENSION / _SAMPLES
+    c = d / n
     for k in range(1, deepest + 1):
-        eta, losses[k - 1] = optimal_steps(DIMENSION, _SAMPLES, k)
+        eta, losses[k - 1] = optimal_steps(d, n, k)
         steps[k - 1, :k] = eta
         residuals[k - 1] = _residual(np.asarray(eta), _GRID)
-        constant[k - 1], constant_losses[k - 1] = _best_constant_step(k)
+        constant[k - 1], constant_losses[k - 1] = _best_constant_step(d, n, k)
         # Reciprocals of the zeros of Chebyshev's polynomial on [(1 − √c)², (1 + √c)²].
         angles = (np.arange(k) + 0.5) * np.pi / k
-        chebyshev[k - 1] = _loss(1 / (1 + c + 2 * np.sqrt(c) * np.cos(angles)))
+        steps_k = 1 / (1 + c + 2 * np.sqrt(c) * np.cos(angles))
+        chebyshev[k - 1] = _loss(d, n, steps_k)
     return {
         "steps": steps,
         "residuals": residuals,
@@ -174,30 +193,30 @@ def _plain(deepest: int) -> dict[str, Any]:
     }
 
 
-def _free(deepest: int) -> dict[str, Any]:
+def _free(d: int, n: int, deepest: int) -> dict[str, Any]:
     a, b = np.full((2, deepest, deepest), np.nan)
     residuals, losses = np.zeros((deepest, len(_GRID))), np.zeros(deepest)
     for k in range(1, deepest + 1):
-        a_k, b_k, losses[k - 1] = optimal_gd_plus_plus(DIMENSION, _SAMPLES, k)
+        a_k, b_k, losses[k - 1] = optimal_gd_plus_plus(d, n, k)
         a[k - 1, :k], b[k - 1, : k - 1] = a_k, b_k[:-1]
-        residuals[k - 1] = _network_residual(a_k, b_k, jnp.asarray(_GRID))
+        residuals[k - 1] = _network_residual(a_k, b_k, jnp.asarray(_GRID), n)
     return {"a": a, "b": b, "residuals": residuals, "losses": losses}
 
 
-def _spectrum(draws: int, key: Any) -> dict[str, Any]:
+def _spectrum(d: int, n: int, draws: int, key: Any) -> dict[str, Any]:
     spectrum_key, prompt_key = jax.random.split(key)
-    S = np.asarray(whitened_draws(spectrum_key, _SAMPLES, draws))
+    S = np.asarray(whitened_draws(spectrum_key, d, n, draws))
     eigenvalues = np.linalg.eigvalsh(S)
     density, _ = np.histogram(eigenvalues, _EDGES)
     losses, errors = np.zeros((2, _SIMULATED))
     for k in range(1, _SIMULATED + 1):
-        eta, _ = optimal_steps(DIMENSION, _SAMPLES, k)
+        eta, _ = optimal_steps(d, n, k)
         sample = np.sum(_residual(np.asarray(eta), eigenvalues) ** 2, axis=1)
         losses[k - 1] = sample.mean()
         errors[k - 1] = sample.std(ddof=1) / np.sqrt(draws)
-    task = LinearRegression(jnp.eye(DIMENSION))
+    task = LinearRegression(jnp.eye(d))
     risk = sampled_risk(
-        {"": LeastSquares()}, task, examples=_SAMPLES, prompts=1_000, key=prompt_key
+        {"": LeastSquares()}, task, examples=n, prompts=1_000, key=prompt_key
     )
     return {
         # Per unit of eigenvalue; what lies beyond the last edge counts as well.
@@ -214,34 +233,32 @@ def _residual(steps: np.ndarray, eigenvalues: np.ndarray) -> np.ndarray:
     return np.prod(1 - steps * eigenvalues[..., None], axis=-1)
 
 
-@jax.jit
-def _network_residual(a: Array, b: Array, h: Array) -> Array:
+@functools.partial(jax.jit, static_argnames="n")
+def _network_residual(a: Array, b: Array, h: Array, n: int) -> Array:
     """What a network in one dimension leaves of w = 1 at the query 1, when S = h."""
     model = LinearTransformer.sparse(a[:, None, None], b[:, None, None])
     one = jnp.ones(1)
-    predict = jax.vmap(
-        lambda h: model.from_moments(h[None, None], h[None], h, one, _SAMPLES)
-    )
+    predict = jax.vmap(lambda h: model.from_moments(h[None, None], h[None], h, one, n))
     return 1 - predict(h)
 
 
-def _loss(steps: np.ndarray) -> float:
+def _loss(d: int, n: int, steps: np.ndarray) -> float:
     """Exact loss of gradient descent with these steps."""
-    h, weight = wishart_quadrature(DIMENSION, _SAMPLES, 2 * len(steps))
+    h, weight = wishart_quadrature(d, n, 2 * len(steps))
     squares = _residual(steps, np.asarray(h)) ** 2
-    return float(DIMENSION * np.sum(np.asarray(weight) * squares))
+    return float(d * np.sum(np.asarray(weight) * squares))
 
 
-def _best_constant_step(k: int) -> tuple[float, float]:
+def _best_constant_step(d: int, n: int, k: int) -> tuple[float, float]:
     """The best η with η_i = η in all k layers: a zero of the convex loss's slope."""
-    h, weight = map(np.asarray, wishart_quadrature(DIMENSION, _SAMPLES, 2 * k))
+    h, weight = map(np.asarray, wishart_quadrature(d, n, 2 * k))
     low, high = 0.0, 2.0
     for _ in range(60):
         middle = (low + high) / 2
         falling = np.sum(weight * h * (1 - middle * h) ** (2 * k - 1)) > 0
         low, high = (middle, high) if falling else (low, middle)
     eta = (low + high) / 2
-    return eta, _loss(np.full(k, eta))
+    return eta, _loss(d, n, np.full(k, eta))
 
 
 def _spectrum_behind(axis: Axes, spectrum: Mapping[str, Any]) -> None:
@@ -309,7 +326,7 @@ def _free_step_panel(axis: Axes, table: Mapping[str, Any]) -> None:
     panel(axis, "(e) weights, B free", "layers", "size")
     depths = np.arange(1, len(table["a"]) + 1)
     for i in range(len(table["a"])):
-        color = (SKY, ORANGE, GREEN, PURPLE)[i]
+        color = (SKY, ORANGE, GREEN, PURPLE)[i % 4]
         shift = 0.08 * (i - 1.5)
         x = depths + shift
         axis.plot(x, -table["a"][:, i], "o", color=color, label=f"$-a_{i}$")
@@ -351,4 +368,5 @@ FIGURE = Figure(
     compute,
     draw,
     expect,
+    settings=Settings,
 )

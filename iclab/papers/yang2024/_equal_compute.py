@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -10,14 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from iclab.evidence import Scale
+from iclab.core import require
+from iclab.evidence import setting
 from iclab.models import Encoder
 from iclab.papers.yang2024._experiments import (
     EPOCH,
+    FourLayers,
     blocks,
     dictionary_of,
     distances,
-    encoder_settings,
+    four_layer_job,
     quick_key,
     start_encoder,
 )
@@ -42,29 +45,59 @@ _SOFTMAX = 6
 _TRAINING, _ORDER = 10, 11
 
 
-def equal_compute_jobs(
-    scale: Scale, clock: str = "operations"
-) -> dict[str, dict[str, Any]]:
+@dataclass(frozen=True)
+class EqualCompute(FourLayers):
+    """Sizes of Figure 5.
+
+    The budget is that of `steps` steps with one head, counted in operations; with the
+    clock "seconds" it is wall clock, as in the paper, and the tables depend on the
+    machine.
+    """
+
+    heads: tuple[int, ...] = setting(
+        "Numbers of heads, H; they share the width.",
+        (16, 8, 4, 1),
+        smoke=(4, 1),
+        paper=(64, 32, 16, 8, 4, 2, 1),
+    )
+    steps: int = setting(
+        "Steps that the budget pays with one head.", 160, smoke=120, paper=35 * EPOCH
+    )
+    runs: int = setting("Runs for every H.", 2, smoke=1, paper=3)
+    clock: Literal["operations", "seconds"] = setting(
+        "What is equal for every H: operations, or seconds of this machine.",
+        "operations",
+    )
+    seconds: float = setting("Wall clock for every H, with that clock.", 100.0)
+    block: int = setting("Steps in a mean of losses.", 10)
+
+    def __post_init__(self):
+        super().__post_init__()
+        rule = f"divisors of `width` = {self.width}"
+        fit = all(self.width % heads == 0 for heads in self.heads)
+        require(fit, "yang2024/figure-5", "heads", rule, self.heads)
+        rule = f"at least `block` = {self.block}"
+        enough = self.steps >= self.block
+        require(enough, "yang2024/figure-5", "steps", rule, self.steps)
+
+
+def equal_compute_jobs(settings: EqualCompute) -> dict[str, dict[str, Any]]:
     """A job for every number of heads, the dearest first.
 
     Runs have seeds of their own, so that all numbers of heads share data and starts.
-    The budget is that of `steps` steps with one head, counted in operations; with
-    `clock="seconds"` it is 100 s of wall clock for every number of heads, as in the
-    paper, and the tables depend on the machine.
     """
-    heads, steps, runs = {
-        "smoke": ([4, 1], 120, 1),
-        "desk": ([16, 8, 4, 1], 160, 2),
-        "paper": ([64, 32, 16, 8, 4, 2, 1], 35 * EPOCH, 3),
-    }[scale]
-    sizes = encoder_settings(scale)
+    s = settings
+    sizes = four_layer_job(s)
     budget = {
-        "clock": clock,
-        "operations": steps * operations_a_step(sizes, 1),
-        "seconds": 100.0,
+        "clock": s.clock,
+        "operations": s.steps * operations_a_step(sizes, 1),
+        "seconds": s.seconds,
     }
-    common = sizes | budget | {"runs": list(range(1, runs + 1)), "block": 10}
-    return {f"H = {one}": common | {"heads": one} for one in heads}
+    runs = list(range(1, s.runs + 1))
+    common = sizes | budget | {"runs": runs, "block": s.block}
+    return {
+        f"H = {one}": common | {"heads": one} for one in sorted(s.heads, reverse=True)
+    }
 
 
 def equal_compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
@@ -96,6 +129,7 @@ def equal_compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
         "in_domain": inside,
         "out_of_domain": outside,
         "block": s["block"],
+        "tests": s["tests"],
         "an_epoch": s["samples"] // s["batch"],
         "infimum": representation_infimum(
             task.features, task.context_length, task.noise_variance

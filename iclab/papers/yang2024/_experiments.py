@@ -5,8 +5,10 @@ of Q and w equal, as in the paper. All jobs of a figure share one dictionary, dr
 a seed of its own that stands in the settings.
 """
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import equinox as eqx
@@ -17,8 +19,9 @@ import optax
 from jaxtyping import Array
 from matplotlib.axes import Axes
 
+from iclab.core import require
 from iclab.evaluation import ridge_distance
-from iclab.evidence import Scale
+from iclab.evidence import setting
 from iclab.models import Encoder, MultiHeadSoftmax
 from iclab.papers._drawing import BLUE, VERMILION
 from iclab.tasks import GaussianCoefficients, Representation
@@ -47,63 +50,79 @@ _OUT_OF_DOMAIN = GaussianCoefficients(1.0, 2.0)
 _START, _IN, _OUT = range(3)
 
 
-def one_layer_settings(scale: Scale) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Layer:
     """Sizes of the one-layer figures: those of the paper, except at smoke scale."""
-    K, d, m, N, tests = {
-        "smoke": (30, 40, 4, 8, 1_000),
-        "desk": (200, 100, 20, 30, 200),
-        "paper": (200, 100, 20, 30, 200),
-    }[scale]
-    return _dictionary_settings(K, d, m, N, tests=tests, unit_norm=True)
+
+    dictionary_size: int = setting("Tokens in the dictionary, K.", 200, smoke=30)
+    input_dim: int = setting("Dimension d of the tokens.", 100, smoke=40)
+    feature_dim: int = setting("Dimension m of their features.", 20, smoke=4)
+    context_length: int = setting("Labelled tokens in a prompt, N.", 30, smoke=8)
+    noise_variance: float = setting("Variance τ of the label noise.", 0.01)
+    tests: int = setting("Unseen tasks of each kind.", 200, smoke=1_000)
+    dictionary: int = setting("Seed of the dictionary.", 0, least=0)
+
+    def __post_init__(self):
+        _check_sizes(self)
 
 
-def one_layer_jobs(scale: Scale, *, paper_every: int) -> dict[str, dict[str, Any]]:
-    """A job for tokens of norm 1, as the theory has them, and one for raw ones.
+@dataclass(frozen=True)
+class TrainedLayer(Layer):
+    """Sizes of one layer, and how it is trained."""
 
-    At `paper` scale, what is seen along training is seen every `paper_every` steps.
-    """
-    heads, steps, rate, every = {
-        "smoke": (16, 400, 1e-2, 20),
-        "desk": (64, 400, 1e-2, 10),
-        "paper": (64, 200 * EPOCH, 1e-4, paper_every),
-    }[scale]
-    training = {"heads": heads, "steps": steps, "rate": rate, "every": every}
-    common = one_layer_settings(scale) | training
+    heads: int = setting("Heads H of the layer.", 64, smoke=16)
+    steps: int = setting("Steps of Adam.", 400, paper=200 * EPOCH)
+    rate: float = setting("Rate of Adam.", 1e-2, paper=1e-4)
+    every: int = setting(
+        "Steps between two looks at the model.", 10, smoke=20, paper=EPOCH
+    )
+
+
+@dataclass(frozen=True)
+class FourLayers:
+    """Sizes of the four-layer figures; smaller than the paper's below `paper` scale."""
+
+    dictionary_size: int = setting(
+        "Tokens in the dictionary, K.", 24, smoke=12, paper=200
+    )
+    input_dim: int = setting("Dimension d of the tokens.", 8, smoke=4, paper=100)
+    feature_dim: int = setting("Dimension m of their features.", 3, smoke=2, paper=20)
+    context_length: int = setting(
+        "Labelled tokens in a prompt, N.", 8, smoke=5, paper=30
+    )
+    noise_variance: float = setting("Variance τ of the label noise.", 0.01)
+    width: int = setting("Width of the layers.", 32, smoke=16, paper=256)
+    hidden: int = setting("Width inside their networks.", 64, smoke=32, paper=512)
+    samples: int = setting("Tasks to train on.", 1_280, smoke=640, paper=10_000)
+    batch: int = setting("Tasks at every step.", 32, paper=256)
+    rate: float = setting("Rate of Adam.", 1e-3, smoke=3e-3, paper=1e-4)
+    tests: int = setting("Unseen tasks of each kind.", 200)
+    dictionary: int = setting("Seed of the dictionary.", 0, least=0)
+
+    def __post_init__(self):
+        _check_sizes(self)
+        rule = f"at least `batch` = {self.batch}"
+        few = self.samples < self.batch
+        require(not few, "four layers", "samples", rule, self.samples)
+
+
+def one_layer_jobs(settings: TrainedLayer) -> dict[str, dict[str, Any]]:
+    """A job for tokens of norm 1, as the theory has them, and one for raw ones."""
+    common = dataclasses.asdict(settings)
     return {kind: common | {"unit_norm": kind == "unit"} for kind in KINDS}
 
 
-def encoder_settings(scale: Scale) -> dict[str, Any]:
-    """Sizes of the four-layer figures; everything is smaller than the paper's below
-    `paper` scale.
-    """
-    K, d, m, N, width, hidden, samples, batch, rate = {
-        "smoke": (12, 4, 2, 5, 16, 32, 640, 32, 3e-3),
-        "desk": (24, 8, 3, 8, 32, 64, 1_280, 32, 1e-3),
-        "paper": (200, 100, 20, 30, 256, 512, 10_000, 256, 1e-4),
-    }[scale]
-    return _dictionary_settings(K, d, m, N, tests=200, unit_norm=False) | {
-        "layers": 4,
-        "width": width,
-        "hidden": hidden,
-        "samples": samples,
-        "batch": batch,
-        "rate": rate,
-    }
+def four_layer_job(settings: FourLayers) -> dict[str, Any]:
+    """What a job needs to train four layers on raw tokens."""
+    names = [field.name for field in dataclasses.fields(FourLayers)]
+    sizes = {name: getattr(settings, name) for name in names}
+    return sizes | {"unit_norm": False, "layers": 4}
 
 
-def _dictionary_settings(
-    K: int, d: int, m: int, N: int, *, tests: int, unit_norm: bool
-) -> dict[str, Any]:
-    return {
-        "dictionary": 0,
-        "dictionary_size": K,
-        "input_dim": d,
-        "feature_dim": m,
-        "context_length": N,
-        "noise_variance": 0.01,
-        "tests": tests,
-        "unit_norm": unit_norm,
-    }
+def _check_sizes(sizes: Layer | FourLayers) -> None:
+    N, K = sizes.context_length, sizes.dictionary_size
+    rule = f"at most `dictionary_size` = {K}"
+    require(K >= N, "dictionary", "context_length", rule, N)
 
 
 def dictionary_of(settings: Mapping[str, Any]) -> Representation:
@@ -214,6 +233,7 @@ def setting_columns(
         "sizes": [settings[name] for name in sizes],
         "rate": settings["rate"],
         "tests": settings["tests"],
+        "noise_variance": settings["noise_variance"],
     }
 
 

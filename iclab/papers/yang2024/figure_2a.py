@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.evidence import Evidence, Figure, Tables
 from iclab.papers._drawing import (
     BLACK,
     GREY,
@@ -21,6 +21,7 @@ from iclab.papers.yang2024._experiments import (
     EPOCH,
     KINDS,
     ONE_LAYER_SIZES,
+    TrainedLayer,
     dictionary_of,
     distances,
     inference_curves,
@@ -29,11 +30,6 @@ from iclab.papers.yang2024._experiments import (
     train_one_layer,
 )
 from iclab.training import exact_gap
-
-
-def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
-    """A job for tokens of norm 1, as the theory has them, and one for raw ones."""
-    return one_layer_jobs(scale, paper_every=EPOCH)
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
@@ -64,7 +60,8 @@ def draw(tables: Tables) -> Picture:
     picture = sheet(
         5.2,
         "One layer falls towards ridge regression in and out of domain together",
-        f"K = {K}, d = {d}, m = {m}, N = {N}, H = {H}, $\\tau$ = 0.01. Adam on the "
+        f"K = {K}, d = {d}, m = {m}, N = {N}, H = {H}, "
+        f"$\\tau$ = {float(first['noise_variance']):g}. Adam on the "
         f"exact population loss, float32, constant rate {float(first['rate']):g}; "
         f"{EPOCH} steps count as an epoch\n(the paper: rate 0.0001, 200 epochs of "
         f"10,000 sampled tasks). Inference loss: mean of "
@@ -74,9 +71,11 @@ def draw(tables: Tables) -> Picture:
         "domain its expectation is $2(L-L^\\star)$ exactly.",
     )
     (page,) = parts(picture, 1, 1)
-    axes = page.subplots(1, 2, sharey=True)
-    for axis, letter, (kind, words) in zip(axes, "ab", KINDS.items(), strict=True):
-        panel(axis, f"({letter}) {words}", "step", "" if letter == "b" else "loss")
+    shown = [kind for kind in KINDS if kind in tables]
+    axes = page.subplots(1, len(shown), sharey=True, squeeze=False)[0]
+    for axis, letter, kind in zip(axes, "ab", shown, strict=False):
+        y = "" if letter == "b" else "loss"
+        panel(axis, f"({letter}) {KINDS[kind]}", "step", y)
         _curves(axis, tables[kind])
     legend_below(page, list(axes), 5)
     return picture
@@ -159,8 +158,9 @@ def _curves(axis: Axes, table: Mapping[str, Any]) -> None:
 FIGURE = Figure(
     "yang2024/figure-2a",
     "Training and inference losses of one layer of multi-head softmax attention",
-    jobs,
+    one_layer_jobs,
     compute,
     draw,
     expect,
+    settings=TrainedLayer,
 )

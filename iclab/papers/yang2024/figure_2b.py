@@ -1,25 +1,29 @@
 """Figure 2 (b): a four-layer transformer comes to the same ridge regression."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.core import require
+from iclab.evidence import Evidence, Figure, Tables, setting
 from iclab.papers._drawing import (
     BLACK,
     GREY,
+    LETTERS,
     legend_below,
     panel,
     parts,
     sheet,
 )
 from iclab.papers.yang2024._experiments import (
+    FourLayers,
     blocks,
     dictionary_of,
     distances,
-    encoder_settings,
+    four_layer_job,
     inference_curves,
     quick_key,
     setting_columns,
@@ -28,15 +32,26 @@ from iclab.papers.yang2024._experiments import (
 from iclab.training import FixedSet, Optimiser, OverRepresentation, Plan, train
 
 
-def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+@dataclass(frozen=True)
+class Settings(FourLayers):
+    """Sizes of Figure 2 (b)."""
+
+    heads: int = setting("Heads H of every layer; they share its width.", 4, paper=8)
+    epochs: int = setting("Passes over the tasks.", 10, smoke=15, paper=200)
+    runs: int = setting("Runs, with starts and tasks of their own.", 2, smoke=1)
+
+    def __post_init__(self):
+        super().__post_init__()
+        rule = f"a divisor of `width` = {self.width}"
+        fits = self.width % self.heads == 0
+        require(fits, "yang2024/figure-2b", "heads", rule, self.heads)
+
+
+def jobs(settings: Settings) -> dict[str, dict[str, Any]]:
     """Runs of their own starts and samples, on one dictionary."""
-    heads, epochs, runs = {
-        "smoke": (4, 15, 1),
-        "desk": (4, 10, 2),
-        "paper": (8, 200, 2),
-    }[scale]
-    common = encoder_settings(scale) | {"heads": heads, "epochs": epochs}
-    return {f"run {index}": common for index in range(1, runs + 1)}
+    own = {"heads": settings.heads, "epochs": settings.epochs}
+    common = four_layer_job(settings) | own
+    return {f"run {index}": common for index in range(1, settings.runs + 1)}
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
@@ -74,9 +89,10 @@ def draw(tables: Tables) -> Picture:
         "Four layers come to ridge regression in domain, and much less out of it",
         f"Reduced sizes: K = {K}, d = {d}, m = {m}, N = {N}, raw Gaussian tokens, "
         f"widths {D} and {F}, H = {H}, {samples:,} tasks in batches of {batch},\nAdam "
-        f"at {float(first['rate']):g}, $\\tau$ = 0.01{words}.\nInference loss: mean of "
-        f"$\\|\\hat y-\\hat y^\\star\\|^2/K$ over {int(first['tests'])} unseen tasks "
-        r"of each kind, $\lambda\sim N(0,I)$ and $\lambda\sim N(1,4I)$. "
+        f"at {float(first['rate']):g}, "
+        f"$\\tau$ = {float(first['noise_variance']):g}{words}.\nInference loss: mean "
+        f"of $\\|\\hat y-\\hat y^\\star\\|^2/K$ over {int(first['tests'])} unseen "
+        r"tasks of each kind, $\lambda\sim N(0,I)$ and $\lambda\sim N(1,4I)$. "
         "Training loss: mean over an epoch.",
     )
     if D == 256:
@@ -84,7 +100,7 @@ def draw(tables: Tables) -> Picture:
         picture.supxlabel(caption.removeprefix("Reduced sizes: "), fontsize=9)
     (page,) = parts(picture, 1, 1)
     axes = page.subplots(1, len(tables), sharey=True, squeeze=False)[0]
-    for axis, letter, (name, table) in zip(axes, "abcd", tables.items(), strict=False):
+    for axis, letter, (name, table) in zip(axes, LETTERS, tables.items(), strict=False):
         panel(axis, f"({letter}) {name}", "step", "" if letter > "a" else "loss")
         an_epoch, infimum = int(table["an_epoch"]), float(table["infimum"])
         x = table["steps"]
@@ -156,4 +172,5 @@ FIGURE = Figure(
     compute,
     draw,
     expect,
+    settings=Settings,
 )

@@ -1,14 +1,17 @@
 """Figure 4: how many heads one layer needs, and what happens with very many."""
 
+import dataclasses
 import itertools
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.core import require
+from iclab.evidence import Evidence, Figure, Tables, largest, setting, smallest
 from iclab.papers._drawing import (
     BLACK,
     BLUE,
@@ -26,9 +29,9 @@ from iclab.papers._drawing import (
 from iclab.papers.yang2024._experiments import (
     EPOCH,
     KINDS,
+    Layer,
     dictionary_of,
     epochs_above,
-    one_layer_settings,
     train_one_layer,
 )
 
@@ -36,35 +39,54 @@ from iclab.papers.yang2024._experiments import (
 _COLORS = (ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY, ORANGE, BLACK)
 
 
-def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
+@dataclass(frozen=True)
+class Settings(Layer):
+    """Sizes of Figure 4."""
+
+    heads: tuple[int, ...] = setting(
+        "Numbers of heads, H.", (1, 5, 10, 20, 30, 40, 50, 100), smoke=(1, 4, 8, 16)
+    )
+    most_heads: int = setting("The largest H.", 400, smoke=200)
+    steps: int = setting("Steps of Adam.", 220, smoke=300, paper=600 * EPOCH, least=4)
+    rate: float = setting("Rate of Adam.", 1e-2, paper=1e-4)
+    every: int = setting("Steps between two points of a curve.", 5, paper=EPOCH)
+    # Ten times the desk's rate at every scale: instability is a matter of H times it.
+    large_rate: float = setting("The larger rate of panel (c).", 0.1)
+    large_steps: int = setting("Steps of panel (c).", 40, paper=10 * EPOCH)
+    middle_heads: int = setting("Fewer heads in panel (c).", 40, smoke=10)
+    start: int = setting("Seed of the starts.", 1, least=0)
+
+    def __post_init__(self):
+        super().__post_init__()
+        most = max(*self.heads, self.middle_heads)
+        rule = f"more than the other numbers of heads, {most}"
+        many = self.most_heads
+        require(many > most, "yang2024/figure-4", "most_heads", rule, many)
+
+
+def jobs(settings: Settings) -> dict[str, dict[str, Any]]:
     """For each kind of tokens: most heads; the largest number, with a constant step and
     with one that drops to a tenth; and a large step.
 
     Starts have a seed of their own in the settings, so that runs with the same number
     of heads begin alike.
     """
-    few, many, middle, steps, fast_steps, rate, every = {
-        "smoke": ([1, 4, 8, 16], 200, 10, 300, 40, 1e-2, 5),
-        "desk": ([1, 5, 10, 20, 30, 40, 50, 100], 400, 40, 220, 40, 1e-2, 5),
-        "paper": (
-            [1, 5, 10, 20, 30, 40, 50, 100],
-            400,
-            40,
-            600 * EPOCH,
-            10 * EPOCH,
-            1e-4,
-            EPOCH,
-        ),
-    }[scale]
-    common = one_layer_settings(scale) | {"start": 1}
-    common |= {"rate": rate, "steps": steps, "every": every}
-    # Ten times the desk's rate at every scale: instability is a matter of H times it.
-    fast = {"rate": 0.1, "steps": fast_steps, "every": 1, "heads": [middle, many]}
+    s, many = settings, settings.most_heads
+    names = [field.name for field in dataclasses.fields(Layer)]
+    common = {name: getattr(s, name) for name in names}
+    common |= {"start": s.start, "rate": s.rate, "steps": s.steps, "every": s.every}
+    fast = {
+        "rate": s.large_rate,
+        "steps": s.large_steps,
+        "every": 1,
+        "heads": [s.middle_heads, many],
+    }
+    few = sorted(s.heads)
     table = {}
     for kind in KINDS:
         of_kind = common | {"unit_norm": kind == "unit"}
         table[f"{kind}, many"] = of_kind | {"heads": [many]}
-        drop = {"heads": [many], "drop_at": _switch(steps)}
+        drop = {"heads": [many], "drop_at": _switch(s.steps)}
         table[f"{kind}, smaller step"] = of_kind | drop
         table[f"{kind}, few"] = of_kind | {"heads": few}
         table[f"{kind}, large step"] = of_kind | fast
@@ -89,6 +111,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
         "late_rise": _rise(gaps[:, _switch(s["steps"]) :]),
         "rate": s["rate"],
         "sizes": [s[name] for name in _SIZES],
+        "noise_variance": s["noise_variance"],
     }
 
 
@@ -100,7 +123,8 @@ def draw(tables: Tables) -> Picture:
     picture = sheet(
         5.6,
         "How many heads are enough depends on the tokens: of norm 1, or raw",
-        f"K = {K}, d = {d}, m = {m}, N = {N}, $\\tau$ = 0.01. Adam on the exact "
+        f"K = {K}, d = {d}, m = {m}, N = {N}, "
+        f"$\\tau$ = {float(first['noise_variance']):g}. Adam on the exact "
         f"population loss, float32, constant rate {float(first['rate']):g} in (a) and "
         f"(b), {EPOCH} steps count as an epoch\n(the paper: rate 0.0001, 600 epochs). "
         "Broken lines: H < N; drawn through: H ≥ N. One run for every curve, one "
@@ -144,24 +168,25 @@ def expect(tables: Tables) -> list[Evidence]:
     below = raw["heads"] < N
     tail = raw["last"] / raw["gaps"][:, 3 * raw["gaps"].shape[1] // 4]
     many = max(last["raw"])
+    few = [H for H in last["unit"] if N > H]
     fast = {kind: tables[f"{kind}, large step"] for kind in KINDS}
     return [
         Evidence(
             "Raw tokens, H < N: the loss stalls; smallest ratio of the last loss to "
             "that at three quarters of the run",
-            float(tail[below].min()),
+            smallest(tail[below]),
             ">=",
             0.85,
         ),
         Evidence(
             "and far from the minimum: smallest last loss, relative to the first",
-            float(raw["last"][below].min() / start),
+            smallest(raw["last"][below] / start),
             ">=",
             0.02,
         ),
         Evidence(
             "Raw tokens: H = N is not enough either; last loss relative to the first",
-            float(min(v for H, v in last["raw"].items() if H == N) / start),
+            smallest([v / start for H, v in last["raw"].items() if H == N]),
             ">=",
             0.01,
         ),
@@ -174,20 +199,20 @@ def expect(tables: Tables) -> list[Evidence]:
         Evidence(
             "Tokens of norm 1, H ≥ N: the loss converges; largest last loss, relative "
             "to the first",
-            float(max(v for H, v in last["unit"].items() if N <= H) / start),
+            largest([v / start for H, v in last["unit"].items() if N <= H]),
             "<=",
             0.01,
         ),
         Evidence(
             "Tokens of norm 1: H < N is no stall; last loss with the most heads below "
             "N, relative to the first",
-            float(last["unit"][max(H for H in last["unit"] if N > H)] / start),
+            largest([last["unit"][max(few)] / start] if few else []),
             "<=",
             0.05,
         ),
         Evidence(
             "but one head is not enough: its last loss relative to the first",
-            float(last["unit"][1] / start),
+            largest([v / start for H, v in last["unit"].items() if H == 1]),
             ">=",
             0.1,
         ),
@@ -238,7 +263,9 @@ def _family(axis: Any, tables: Tables, kind: str, N: int) -> None:
         for table in (tables[f"{kind}, few"], tables[f"{kind}, many"])
         for heads, gaps in zip(table["heads"], table["gaps"], strict=True)
     ]
-    for (heads, steps, gaps), color in zip(curves, _COLORS, strict=False):
+    for (heads, steps, gaps), color in zip(
+        curves, itertools.cycle(_COLORS), strict=False
+    ):
         line = "--" if heads < N else "-"
         axis.plot(steps, gaps, line, color=color, linewidth=1.4, label=f"H = {heads}")
     axis.set_yscale("log")
@@ -288,4 +315,5 @@ FIGURE = Figure(
     compute,
     draw,
     expect,
+    settings=Settings,
 )

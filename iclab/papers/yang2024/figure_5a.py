@@ -1,11 +1,9 @@
 """Figure 5 (a): last losses of four layers by number of heads, at equal compute."""
 
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.evidence import Evidence, Figure, Tables
 from iclab.papers._drawing import (
     BLACK,
     BLUE,
@@ -19,15 +17,11 @@ from iclab.papers._drawing import (
     sheet,
 )
 from iclab.papers.yang2024._equal_compute import (
+    EqualCompute,
     by_heads,
     equal_compute,
     equal_compute_jobs,
 )
-
-
-def jobs(scale: Scale, clock: str = "operations") -> dict[str, dict[str, Any]]:
-    """A job for every H; `clock="seconds"` fixes wall clock as the paper does."""
-    return equal_compute_jobs(scale, clock)
 
 
 def draw(tables: Tables) -> Picture:
@@ -40,7 +34,8 @@ def draw(tables: Tables) -> Picture:
         5.2,
         "Four layers at equal compute: a few heads are best, by a little",
         f"{first['caption']}\nTraining loss: mean over the last 30 steps. Inference "
-        r"loss: mean of $\|\hat y-\hat y^\star\|^2/K$ over 200 unseen tasks. "
+        r"loss: mean of $\|\hat y-\hat y^\star\|^2/K$ "
+        f"over {int(first['tests'])} unseen tasks. "
         f"Lines: means of {len(first['final'])} runs, bands: smallest to largest.",
     )
     (page,) = parts(picture, 1, 1)
@@ -131,8 +126,9 @@ def _many_heads(heads: list[int], mean: np.ndarray) -> list[Evidence]:
 FIGURE = Figure(
     "yang2024/figure-5a",
     "Last losses of a four-layer transformer by number of heads, at equal compute",
-    jobs,
+    equal_compute_jobs,
     equal_compute,
     draw,
     expect,
+    settings=EqualCompute,
 )

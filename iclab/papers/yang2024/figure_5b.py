@@ -1,11 +1,9 @@
 """Figure 5 (b): training curves of four layers by number of heads, at equal compute."""
 
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.evidence import Evidence, Figure, Tables
 from iclab.papers._drawing import (
     CURVES,
     GREY,
@@ -17,6 +15,7 @@ from iclab.papers._drawing import (
     sheet,
 )
 from iclab.papers.yang2024._equal_compute import (
+    EqualCompute,
     by_heads,
     equal_compute,
     equal_compute_jobs,
@@ -24,11 +23,6 @@ from iclab.papers.yang2024._equal_compute import (
 from iclab.papers.yang2024._experiments import epochs_above
 
 _STYLES = (*CURVES, (GREY, "X"))
-
-
-def jobs(scale: Scale, clock: str = "operations") -> dict[str, dict[str, Any]]:
-    """The runs of Figure 5 (a)."""
-    return equal_compute_jobs(scale, clock)
 
 
 def draw(tables: Tables) -> Picture:
@@ -104,8 +98,9 @@ def expect(tables: Tables) -> list[Evidence]:
 FIGURE = Figure(
     "yang2024/figure-5b",
     "Training curves of a four-layer transformer by number of heads, at equal compute",
-    jobs,
+    equal_compute_jobs,
     equal_compute,
     draw,
     expect,
+    settings=EqualCompute,
 )

@@ -1,18 +1,21 @@
 """Beyond the paper: what trained attention computes, beside what it should."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Scale, Tables
+from iclab.core import require
+from iclab.evidence import Evidence, Figure, Tables, setting
 from iclab.papers._drawing import parts, sheet
 from iclab.papers.yang2024._experiments import (
     EPOCH,
     KINDS,
     ONE_LAYER_SIZES,
+    TrainedLayer,
     dictionary_of,
     one_layer_jobs,
     train_one_layer,
@@ -21,9 +24,19 @@ from iclab.theory import representation_optimum, representation_optimum_closed
 from iclab.training import exact_gap
 
 
-def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
-    """A job for each kind of tokens."""
-    return one_layer_jobs(scale, paper_every=5 * EPOCH)
+@dataclass(frozen=True)
+class Settings(TrainedLayer):
+    """Sizes: those of Figure 2 (a), seen less often at `paper` scale."""
+
+    every: int = setting(
+        "Steps between two looks at the model.", 10, smoke=20, paper=5 * EPOCH
+    )
+
+    def __post_init__(self):
+        super().__post_init__()
+        rule = f"at least `every` = {self.every}, twice"
+        enough = self.steps >= 2 * self.every
+        require(enough, "yang2024/figure-attention", "steps", rule, self.steps)
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
@@ -57,6 +70,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
         "forced": _forced_gap(A, seen, np.asarray(task.features[:N]), float(tau)),
         "sizes": [s[name] for name in ONE_LAYER_SIZES],
         "rate": s["rate"],
+        "noise_variance": s["noise_variance"],
     }
 
 
@@ -70,7 +84,8 @@ def draw(tables: Tables) -> Picture:
     picture = sheet(
         7.6,
         "What trained attention computes: the matrix of ridge regression",
-        f"K = {K}, d = {d}, m = {m}, N = {N}, H = {H}, $\\tau$ = 0.01; Adam on the "
+        f"K = {K}, d = {d}, m = {m}, N = {N}, H = {H}, "
+        f"$\\tau$ = {float(first['noise_variance']):g}; Adam on the "
         f"exact loss, float32, constant rate {float(first['rate']):g}; {EPOCH} steps "
         "count as an epoch. $\\hat y=\\hat A^\\top y$: column k\nholds the weights of "
         "the N shown labels in the prediction for token k. Left of the line: tokens "
@@ -81,8 +96,8 @@ def draw(tables: Tables) -> Picture:
     )
     (page,) = parts(picture, 1, 1)
     axes = page.subplots(5, len(tables), sharex=True, sharey=True, squeeze=False)
-    for column, (kind, words) in enumerate(KINDS.items()):
-        table = tables[kind]
+    for column, (kind, table) in enumerate(tables.items()):
+        words = KINDS[kind]
         error = dict(zip(table["steps"].tolist(), table["distances"], strict=True))
         strips = [
             (
@@ -205,8 +220,9 @@ def _strip(axis: Axes, matrix: np.ndarray, limit: float, title: str, N: int) -> 
 FIGURE = Figure(
     "yang2024/figure-attention",
     "The matrix that trained attention applies to the labels, beside ridge regression",
-    jobs,
+    one_layer_jobs,
     compute,
     draw,
     expect,
+    settings=Settings,
 )

@@ -1,7 +1,13 @@
 """Figure 1: GPT-2 on fixed and random covariances, beside least squares and LSA."""
 
+import dataclasses
+import hashlib
+import itertools
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -12,10 +18,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
 from iclab.algorithms import LeastSquares
-from iclab.core import AbstractPredictor
+from iclab.core import AbstractPredictor, require
 from iclab.evaluation import error_curve
-from iclab.evidence import Evidence, Figure, Scale, Sentence, Tables
-from iclab.models import GPT2, shipped, shipped_manifests
+from iclab.evidence import (
+    Evidence,
+    Figure,
+    Sentence,
+    Tables,
+    largest,
+    setting,
+    smallest,
+)
+from iclab.models import GPT2, load, shipped, shipped_manifests
 from iclab.papers._drawing import (
     BLACK,
     GREY,
@@ -25,10 +39,13 @@ from iclab.papers._drawing import (
     parts,
     sheet,
 )
-from iclab.papers.zhang2023._gpt2_training import Settings, build
+from iclab.papers.zhang2023._gpt2_training import Settings as Run, build
 from iclab.tasks import AbstractTask, Exponential, Fixed, LinearRegression
 from iclab.theory import lsa_limit_risk
 from iclab.training import train
+
+_ID = "zhang2023/figure-1"
+_NAME = r"(fixed|random)-[1-9][0-9]*(-blind)?"
 
 # Test distributions: fixed covariance, and random ones multiplied by c.
 PANELS = {"fixed": None, "random, c = 1": 1.0, "random, c = 4": 4.0,
@@ -38,47 +55,133 @@ PANELS = {"fixed": None, "random, c = 1": 1.0, "random, c = 4": 4.0,
 _COLOURS = {"fixed": ("#9ECAE9", "#4A98C9", "#0B559F"),
             "random": ("#FDBE85", "#F08030", "#A63603")}  # fmt: skip
 
-# What the shipped models were trained with, besides covariance, context and positions.
-_DESK = {
-    "size": "tiny",
-    "dimension": 5,
-    "steps": 15_000,
-    "learning_rate": 2e-3,
-    "schedule": "cosine",
-    "warmup": 500,
-    "clip": 1.0,
-    "curriculum_every": 300,
-    "longest": 40,
+# How models are trained, besides size, steps and rate: quickly, or as in Appendix E.
+_RECIPES: dict[str, dict[str, Any]] = {
+    "short": {
+        "schedule": "cosine",
+        "warmup": 500,
+        "clip": 1.0,
+        "curriculum_every": 300,
+    },
+    "paper": {},
 }
 
 
-def jobs(scale: Scale) -> dict[str, dict[str, Any]]:
-    """A job a model, and one for least squares; all see the same prompts.
+def _names(*contexts: int) -> tuple[str, ...]:
+    """A model for each N and each kind of covariance, and two without positions."""
+    return tuple(
+        f"{covariance}-{rest}"
+        for covariance in ("fixed", "random")
+        for rest in (*contexts, f"{contexts[1]}-blind")
+    )
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Sizes of Figure 1, and the models in it.
 
     Weights of the small models come with the package; `paper` trains its own.
     """
-    paper = scale == "paper"
-    contexts = (40, 70, 100) if paper else (10, 18, 26)
-    common = {"longest": 140} if paper else _DESK
+
+    dimension: int = setting("Dimension d of the inputs.", 5, paper=20)
+    models: tuple[str, ...] = setting(
+        "Models by name: covariance in training, N, and -blind without positions.",
+        _names(10, 18, 26),
+        paper=_names(40, 70, 100),
+    )
+    weights: tuple[str, ...] = setting(
+        "Trained models of one's own, NAME=FILE (--weights): only these are drawn.", ()
+    )
+    longest: int = setting("Most examples in a prompt.", 40, paper=140, least=11)
+    between: int = setting("Step between lengths beyond ten.", 2, smoke=3, paper=3)
+    groups: int = setting("Covariances of the test.", 64)
+    prompts: int = setting("Prompts for each of them.", 64, smoke=4)
+    size: Literal["tiny", "small", "standard"] = setting(
+        "Size of models that are trained.", "tiny", paper="standard"
+    )
+    steps: int = setting("Steps of training.", 15_000, paper=500_000)
+    learning_rate: float = setting("Rate of Adam.", 2e-3, paper=1e-4)
+    recipe: Literal["short", "paper"] = setting(
+        "Training besides: with warm-up, clipping and a falling rate, or as in the "
+        "paper.",
+        "short",
+        paper="paper",
+    )
+
+    def __post_init__(self):
+        for name in (*self.models, *self.files):
+            rule = "like fixed-18 or random-18-blind"
+            right = re.fullmatch(_NAME, name) is not None
+            require(right, _ID, "models", rule, repr(name))
+            context = _own(name)["context"]
+            rule = f"more than the N of {name}, {context}"
+            require(self.longest > context, _ID, "longest", rule, self.longest)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Files of one's own, by the model's name."""
+        pairs = (one.partition("=") for one in self.weights)
+        return {name: file for name, _, file in pairs}
+
+    def training(self, **own: Any) -> dict[str, Any]:
+        """How a model is trained, as far as the paper does it otherwise."""
+        wanted = _RECIPES[self.recipe] | {
+            "size": self.size,
+            "dimension": self.dimension,
+            "steps": self.steps,
+            "learning_rate": self.learning_rate,
+            "longest": self.longest,
+        }
+        usual = dataclasses.asdict(Run())
+        return own | {name: v for name, v in wanted.items() if v != usual[name]}
+
+
+def jobs(settings: Settings) -> dict[str, dict[str, Any]]:
+    """A job a model, and one for least squares; all see the same prompts."""
+    s = settings
+    names = tuple(s.files) or s.models
     # The same lengths in every job, so that they share compiled programs.
-    step = 2 if scale == "desk" else 3
-    lengths = {*range(1, 11), *range(10, common["longest"] + 1, step)}
-    lengths |= {context + past for context in contexts for past in (0, 1)}
-    prompts = 4 if scale == "smoke" else 64
-    base = {"groups": 64, "prompts": prompts, "lengths": sorted(lengths)}
-    found, manifests = {}, shipped_manifests()
-    for covariance in ("fixed", "random"):
-        blind = {"context": contexts[1], "positional": False}
-        for own in (*({"context": n} for n in contexts), blind):
-            training = {"covariance": covariance, **own, **common}
-            name = f"{covariance} {own['context']}"
-            name += " no positions" * ("positional" in own)
-            found[name] = {"training": training, **base}
-            if not paper:
-                # Other weights are another job.
-                checksum = manifests[weights_name(Settings(**training))]["sha256"]
-                found[name] |= {"shipped": True, "weights": checksum}
-    return found | {"least squares": {"training": common, **base}}
+    lengths = {*range(1, 11), *range(10, s.longest + 1, s.between)}
+    for context in {_own(name)["context"] for name in names}:
+        lengths |= {context, context + 1}
+    base = {"groups": s.groups, "prompts": s.prompts, "lengths": sorted(lengths)}
+    found = {}
+    for name in names:
+        own = _own(name)
+        training = s.training(**own)
+        title = f"{own['covariance']} {own['context']}"
+        title += " no positions" * ("positional" in own)
+        job = {"training": training, **base}
+        # Other weights are another job.
+        if name in s.files:
+            job |= {"file": s.files[name], "weights": _checksum(s.files[name])}
+        elif (checksum := _shipped_checksum(Run(**training))) is not None:
+            job |= {"shipped": True, "weights": checksum}
+        found[title] = job
+    return found | {"least squares": {"training": s.training(), **base}}
+
+
+def _own(name: str) -> dict[str, Any]:
+    """What the name of a model says of its training."""
+    covariance, context, *blind = name.split("-")
+    own = {"covariance": covariance, "context": int(context)}
+    return own | {"positional": False} if blind else own
+
+
+def _checksum(file: str) -> str:
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ValueError(f"{_ID}: cannot read weights {file}: {reason}") from None
+
+
+def _shipped_checksum(run: Run) -> str | None:
+    """Of the weights of a run, if they come with the package."""
+    manifest = shipped_manifests().get(weights_name(run))
+    if manifest is None or manifest["settings"] != dataclasses.asdict(run):
+        return None
+    return manifest["sha256"]
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
@@ -86,12 +189,15 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
 
     Every job draws the same prompts.
     """
-    run = Settings(**settings["training"])
+    run = Run(**settings["training"])
     d, lengths = run.dimension, settings["lengths"]
     predictor: AbstractPredictor = LeastSquares()
     if "covariance" in settings["training"]:
-        own = settings.get("shipped")
-        predictor = shipped(weights_name(run)) if own else trained(run)
+        if "file" in settings:
+            predictor = _from_file(settings, run)
+        else:
+            own = settings.get("shipped")
+            predictor = shipped(weights_name(run)) if own else trained(run)
     table: dict[str, Any] = {
         "lengths": lengths,
         "context": run.context,
@@ -115,19 +221,36 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     return table
 
 
-def weights_name(run: Settings) -> str:
+def weights_name(run: Run) -> str:
     """Name of a run among the shipped weights."""
     return f"gpt2-{run.covariance}-{run.context}" + "-blind" * (not run.positional)
 
 
-def trained(run: Settings) -> GPT2:
+def trained(run: Run) -> GPT2:
     """The model of a run, trained here and now."""
     return train(*build(run)).model
 
 
+def _from_file(settings: Mapping[str, Any], run: Run) -> GPT2:
+    """A model of one's own; it must be the one that was planned with, and fit."""
+    file = settings["file"]
+    same = _checksum(file) == settings["weights"]
+    require(same, _ID, "weights", "the file that was planned with", f"another {file}")
+    model = load(file)
+    kind = type(model).__name__
+    require(isinstance(model, GPT2), _ID, "weights", f"a GPT-2 in {file}", kind)
+    d, most = model.read_in.weight.shape[-1], model.max_examples or run.longest
+    right = d == run.dimension
+    rule = f"the dimension of {file}, {d} (--set dimension={d})"
+    require(right, _ID, "dimension", rule, run.dimension)
+    rule = f"at most what {file} has positions for, {most} (--set longest={most})"
+    require(max(settings["lengths"]) <= most, _ID, "longest", rule, run.longest)
+    return model
+
+
 def draw(tables: Tables) -> Picture:
     """Four panels, a curve a model, intervals shaded, the legend below."""
-    first = tables["least squares"]
+    first = next(iter(tables.values()))
     d = int(first["dimension"])
     picture = sheet(
         8.0,
@@ -143,7 +266,8 @@ def draw(tables: Tables) -> Picture:
         x = "examples in context, M" if letter in "cd" else ""
         y = "error" if letter in "ac" else ""
         panel(axis, f"({letter}) test: {name}", x, y)
-        _curve(axis, first, name, "least squares", BLACK, "-")
+        if "least squares" in tables:
+            _curve(axis, tables["least squares"], name, "least squares", BLACK, "-")
         axis.axhline(1.0, color=GREY, linestyle="--", label="zero predictor")
         limit = float(first[f"{name}: LSA limit"])
         label = "linear attention, M, N → ∞"
@@ -176,7 +300,7 @@ def said(tables: Tables) -> list[Sentence]:
             (
                 Evidence(
                     "Largest error at M = N, against the limit of linear attention",
-                    max(_at_end(tables[job], c1) for job in fixed),
+                    largest([_at_end(tables[job], c1) for job in fixed]),
                     "<=",
                     float(exact[f"{c1}: LSA limit"]),
                     reason="the black dashed line of the figure, exact",
@@ -189,7 +313,9 @@ def said(tables: Tables) -> list[Sentence]:
             tuple(
                 Evidence(
                     f"Largest error at M = N, c = {c}, of predicting 0",
-                    max(_at_end(tables[job], f"random, c = {c}") for job in fixed),
+                    largest(
+                        [_at_end(tables[job], f"random, c = {c}") for job in fixed]
+                    ),
                     ">=",
                     0.5,
                     reason="half of the error is left",
@@ -220,7 +346,7 @@ def said(tables: Tables) -> list[Sentence]:
             (
                 Evidence(
                     "Smallest error at M = N, where least squares has none",
-                    min(_at_end(tables[job], "random, c = 9") for job in random),
+                    smallest([_at_end(tables[job], "random, c = 9") for job in random]),
                     ">=",
                     0.05,
                     reason="a twentieth of the error of predicting 0",
@@ -236,7 +362,7 @@ def said(tables: Tables) -> list[Sentence]:
                 Evidence(
                     "Largest error beyond N over that at N, smallest of all models, in "
                     "the distribution of their training",
-                    min(_spike(tables[job], _home(job)) for job in plain),
+                    smallest([_spike(tables[job], _home(job)) for job in plain]),
                     ">=",
                     2.0,
                     reason="twice the error is more than sampling explains",
@@ -269,7 +395,13 @@ def said(tables: Tables) -> list[Sentence]:
                 Evidence(
                     "Errors at M = N on random covariances with c = 1, longest over "
                     "shortest N",
-                    _at_end(tables[random[-1]], c1) / _at_end(tables[random[0]], c1),
+                    largest(
+                        [
+                            _at_end(tables[long], c1) / _at_end(tables[short], c1)
+                            for short, long in zip(random[:1], random[-1:], strict=True)
+                            if short != long
+                        ]
+                    ),
                     "<=",
                     1.0,
                     reason="smaller",
@@ -290,7 +422,7 @@ def expect(tables: Tables) -> list[Evidence]:
         Evidence(
             "Trained and tested on the fixed covariance, models come close to least "
             "squares: largest ratio of errors, averaged over M = 1 … N",
-            max(_ratio(tables[job], exact, "fixed") for job in fixed),
+            largest([_ratio(tables[job], exact, "fixed") for job in fixed]),
             "<=",
             1.5,
             reason="half as much again",
@@ -298,7 +430,7 @@ def expect(tables: Tables) -> list[Evidence]:
         ),
         Evidence(
             "Where least squares is exact they are nearly so: largest error at M = N",
-            max(_at_end(tables[job], "fixed") for job in fixed),
+            largest([_at_end(tables[job], "fixed") for job in fixed]),
             "<=",
             0.1,
             reason="a tenth of the error of predicting 0",
@@ -307,7 +439,7 @@ def expect(tables: Tables) -> list[Evidence]:
         Evidence(
             "Models that were trained on random covariances beat the limit of linear "
             "attention too: largest error at M = N, c = 1",
-            max(_at_end(tables[job], c1) for job in random),
+            largest([_at_end(tables[job], c1) for job in random]),
             "<=",
             float(exact[f"{c1}: LSA limit"]),
             reason="the black dashed line of the figure, exact",
@@ -315,7 +447,7 @@ def expect(tables: Tables) -> list[Evidence]:
         Evidence(
             "Without positional encoding errors do not spike: largest ratio of errors "
             "beyond N to that at N",
-            max(_spike(tables[job], _home(job)) for job in blind),
+            largest([_spike(tables[job], _home(job)) for job in blind]),
             "<=",
             1.5,
             reason="well below the twofold that counts as a spike",
@@ -339,8 +471,11 @@ def _styles(tables: Tables) -> list[tuple[str, str, str]]:
     for covariance, colours in _COLOURS.items():
         own = [job for job in tables if job.startswith(f"{covariance} ")]
         plain = [job for job in own if len(job.split()) == 2]
-        found += [(job, c, "-") for job, c in zip(plain, colours, strict=True)]
-        found += [(job, colours[1], "--") for job in own if job not in plain]
+        blind = [job for job in own if job not in plain]
+        # The middle one, if it is alone.
+        shown = colours[1:] if len(plain) == 1 else itertools.cycle(colours)
+        found += [(job, c, "-") for job, c in zip(plain, shown, strict=False)]
+        found += [(job, colours[1], "--") for job in blind]
     return found
 
 
@@ -366,15 +501,17 @@ def _at_end(table: Mapping[str, Any], name: str) -> float:
 
 def _gain(
     tables: Tables, these: Sequence[str], those: Sequence[str], name: str
-) -> float:
-    """Errors of these models at their training lengths over those of others."""
-    pairs = zip(these, those, strict=True)
-    return _mean(_at_end(tables[a], name) / _at_end(tables[b], name) for a, b in pairs)
+) -> float | None:
+    """Errors of these models over those of others at the training lengths of both."""
+    ends = {int(tables[job]["context"]): _at_end(tables[job], name) for job in these}
+    others = {int(tables[job]["context"]): _at_end(tables[job], name) for job in those}
+    return _mean(ends[N] / others[N] for N in ends if N in others)
 
 
-def _mean(ratios: Iterable[float]) -> float:
-    """The geometric mean."""
-    return float(np.exp(np.mean(np.log(list(ratios)))))
+def _mean(ratios: Iterable[float]) -> float | None:
+    """The geometric mean; None of nothing."""
+    logarithms = [np.log(ratio) for ratio in ratios]
+    return float(np.exp(np.mean(logarithms))) if logarithms else None
 
 
 def _ratio(table: Mapping[str, Any], exact: Mapping[str, Any], name: str) -> float:
@@ -420,11 +557,12 @@ def _lsa_limit(c: float | None, dimension: int) -> float:
 
 
 FIGURE = Figure(
-    "zhang2023/figure-1",
+    _ID,
     "Trained GPT-2 models by context length, under fixed and random covariances",
     jobs,
     compute,
     draw,
     expect,
     said=said,
+    settings=Settings,
 )
