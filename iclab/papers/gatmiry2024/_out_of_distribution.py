@@ -16,7 +16,6 @@ class Prompts:
     """A model trained on n samples of N(0, Σ⋆), prompts, and the ζ that they meet.
 
     Inputs (·, m, d), queries (·, d) and weights (·, d), labels without noise.
-    `divided`: Σ^out is (1/m)XXᵀ, not XXᵀ.
     """
 
     covariance: np.ndarray
@@ -26,12 +25,11 @@ class Prompts:
     inputs: np.ndarray
     query: np.ndarray
     weights: np.ndarray
-    divided: bool = True
 
     def bound(self, *, corrected: bool) -> float:
         """The least bound of any prompt, or a refusal if one is beyond the edge."""
         X = self.inputs
-        S = X.swapaxes(1, 2) @ X / (LENGTH if self.divided else 1)
+        S = X.swapaxes(1, 2) @ X / LENGTH
         found = [
             out_of_distribution_bound(
                 jnp.asarray(query),
@@ -73,13 +71,6 @@ def across(low: float = 0.2) -> Prompts:
     X = _with_covariance(S[None], np.random.default_rng(45))
     x, w = np.array([[0.0, 1.0]]), np.array([[1.0, 0.0]])
     return Prompts(Sigma, 10**16, 1, 0.2, X, x, w)
-
-
-def not_divided() -> Prompts:
-    """XXᵀ = Σ⋆ = I, so that S is much smaller."""
-    X = _with_covariance(np.eye(2)[None] / LENGTH, np.random.default_rng(46))
-    x = w = np.array([[1.0, 0.0]])
-    return Prompts(np.eye(2), 10**16, 1, 0.2, X, x, w, divided=False)
 
 
 def at_the_edge(

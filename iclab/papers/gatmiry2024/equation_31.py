@@ -67,6 +67,17 @@ def measure(case: Case, key, scale) -> Measured:
     return Measured(value, rounding, reason)
 
 
+def numbers(results):
+    """Lowest values: from the proof's start, as claimed, and from (23)."""
+    name = "d=3, r=0.3, ζ=0.1"
+    printed = results[f"as printed: {name}"]
+    return {
+        "lowest": -printed.measured[1],
+        "allowed": -printed.predicted[1],
+        "right": -results[name].measured[1],
+    }
+
+
 CLAIM = Claim(
     "gatmiry2024/equation-31",
     cases=cases,
@@ -75,4 +86,5 @@ CLAIM = Claim(
     decoy=decoy,
     relation="<=",
     printed=Printed(predict=predict, cases=as_printed),
+    numbers=numbers,
 )

@@ -50,6 +50,16 @@ def printed(case: Setting):
     return _CLOSE
 
 
+def numbers(results):
+    """Multiples of I that are best among symmetric A."""
+    at = "as printed: d=5, n={}, L={}, A=aI"
+    return {
+        "few_one": results["d=5, n=3, L=1"].predicted[0],
+        "few_two": results[at.format(3, 2)].measured[0],
+        "many_ten": results[at.format(20, 10)].measured[0],
+    }
+
+
 CLAIM = Claim(
     "gatmiry2024/figure-1-reading",
     cases=cases,
@@ -57,4 +67,5 @@ CLAIM = Claim(
     measure=measure,
     decoy=decoy,
     printed=Printed(predict=printed, cases=multiples, relation=">="),
+    numbers=numbers,
 )

@@ -35,10 +35,20 @@ def measure(case: Setting, key, scale) -> Measured:
     return best(case, key, _DRAWS[scale])
 
 
+def numbers(results):
+    """Multiples of I that are best among symmetric A."""
+    at = "d=10, n=20, L={}, A=aI"
+    return {
+        "two": results[at.format(2)].measured[0],
+        "ten": results[at.format(10)].measured[0],
+    }
+
+
 CLAIM = Claim(
     "gatmiry2024/figure-4-reading",
     cases=cases,
     predict=predict,
     measure=measure,
     decoy=decoy,
+    numbers=numbers,
 )

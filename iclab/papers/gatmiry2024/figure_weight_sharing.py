@@ -151,30 +151,36 @@ def expect(tables: Tables) -> list[Evidence]:
             float(max(abs(price[0] - 1) for price in prices.values())),
             "<=",
             1e-12,
+            reason="float64 round-off of a quadrature",
         ),
         Evidence(
             "Sharing never gains: smallest price",
             float(min(price.min() for price in prices.values())),
             ">=",
             1 - 1e-12,
+            reason="float64 round-off of a quadrature",
         ),
         Evidence(
             "With n ≥ d the price rises with depth: smallest ratio of neighbours",
             smallest([price[1:] / price[:-1] for price in long]),
             ">=",
             1.0,
+            reason="no lower",
         ),
         Evidence(
             f"Looped and untied are not alike at d = {d}, n = 20: price at five loops",
             largest([price[_DEPTH - 1] for n, price in prices.items() if n == 20]),
             ">=",
             2.6,
+            reason="the ratio of the exact losses 0.866 and 0.327, rounded down",
         ),
         Evidence(
             "With n < d there is little to lose: largest price at n = 5",
             largest([price for n, price in prices.items() if n == 5 < d]),
             "<=",
             1.1,
+            reason="a tenth",
+            in_view=True,
         ),
         Evidence(
             "The price tends to its Marchenko–Pastur limit like 1/d: distance at the "
@@ -182,6 +188,7 @@ def expect(tables: Tables) -> list[Evidence]:
             largest([distance[1] / distance[0] for distance in last]),
             "<=",
             0.7,
+            reason="halved for 1/d, with room for the next order",
         ),
     ]
 

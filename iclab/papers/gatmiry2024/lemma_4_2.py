@@ -79,6 +79,12 @@ def _bounds(case: Case, below: float, above: float) -> np.ndarray:
     return np.concatenate([upper, -lower, [0.0]])
 
 
+def numbers(results):
+    """The moment of few examples, and what the printed bound allows."""
+    one = results["as printed: white, d=5, L=3, k=6, n=6"]
+    return {"alpha": one.measured[0], "allowed": one.predicted[0]}
+
+
 CLAIM = Claim(
     "gatmiry2024/lemma-4.2",
     cases=cases,
@@ -87,4 +93,5 @@ CLAIM = Claim(
     decoy=decoy,
     relation="<=",
     printed=Printed(predict=printed, cases=printed_cases),
+    numbers=numbers,
 )

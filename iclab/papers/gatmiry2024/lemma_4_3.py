@@ -105,6 +105,12 @@ def measure(case: Case | Expansion, key, scale) -> Measured:
     return Measured(value, error, reason)
 
 
+def numbers(results):
+    """The mean over few examples, and what the printed bound allows."""
+    one = results["as printed: d=1, A=2, Σ⋆=1, L=3, k=6, n=2"]
+    return {"mean": one.measured[0], "allowed": one.predicted[0]}
+
+
 CLAIM = Claim(
     "gatmiry2024/lemma-4.3",
     cases=cases,
@@ -113,4 +119,5 @@ CLAIM = Claim(
     decoy=decoy,
     relation="<=",
     printed=Printed(predict=printed, cases=printed_cases),
+    numbers=numbers,
 )

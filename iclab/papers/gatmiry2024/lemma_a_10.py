@@ -104,6 +104,11 @@ def _edge(d: int, n: int, L: int) -> Even:
     return Even(d, n, L, (a, a - 0.1))
 
 
+def numbers(results):
+    """‖∇L‖² at ε = 1, where the printed bound has begun to fail."""
+    return {"gradient": results["as printed: L=4, d=1700, n=1e34, A=aI"].measured}
+
+
 CLAIM = Claim(
     "gatmiry2024/lemma-a.10",
     cases=cases,
@@ -112,4 +117,5 @@ CLAIM = Claim(
     decoy=decoy,
     relation=">=",
     printed=Printed(predict=printed, cases=high),
+    numbers=numbers,
 )

@@ -59,6 +59,12 @@ def measure(case: Case, key, scale) -> Measured:
     return Measured(float(np.min(ratio)), float(error), reason)
 
 
+def numbers(results):
+    """The ratio of the sides for equal numbers, and the printed factor."""
+    one = results["as printed: d=100, L=2"]
+    return {"equal": one.measured, "printed": one.predicted}
+
+
 CLAIM = Claim(
     "gatmiry2024/lemma-a.10-hoelder",
     cases=cases,
@@ -67,4 +73,5 @@ CLAIM = Claim(
     decoy=decoy,
     relation=">=",
     printed=Printed(predict=printed),
+    numbers=numbers,
 )

@@ -101,5 +101,5 @@ CLAIM = Claim(
     measure=measure,
     decoy=decoy,
     relation="<=",
-    printed=Printed(predict=printed, cases=printed_cases),
+    printed=Printed(predict=printed, cases=printed_cases, beside=True),
 )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Claim, Measured
 from iclab.papers.gatmiry2024._every_prompt import every_sample, looped_losses
 from iclab.papers.gatmiry2024._rotations import best_turned
 from iclab.theory import looped_optimum
@@ -59,11 +59,6 @@ def predict(case: Symmetric | Pair):
     return np.zeros(2) if isinstance(case, Symmetric) else -case.excess
 
 
-def printed(case: Symmetric | Pair):
-    """Some midpoint is above its chord."""
-    return np.zeros(2)
-
-
 def decoy(case: Symmetric | Pair):
     """As convex as one loop, by (1 + 3/n)‖(A − B)/2‖²; thrice the excess of the pair.
 
@@ -116,5 +111,4 @@ CLAIM = Claim(
     measure=measure,
     decoy=decoy,
     relation="<=",
-    printed=Printed(predict=printed, cases=symmetric_cases, relation=">="),
 )
