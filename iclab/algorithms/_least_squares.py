@@ -1,9 +1,14 @@
 """Predictors that solve for the weights at once, and those that do not try."""
 
+import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from iclab.core import AbstractPredictor, Prompt, finite_number
+
+
+def _number(value: float | Float[Array, ""]) -> Float[Array, ""]:
+    return jnp.asarray(value, float)
 
 
 class Zero(AbstractPredictor):
@@ -41,10 +46,11 @@ class LeastSquares(AbstractPredictor):
 class Ridge(AbstractPredictor):
     r"""Ridge regression, $\hat w=(X^\top X+\lambda I)^{-1}X^\top y$.
 
-    λ = `penalty` stands beside the plain sum over examples, without 1/n or 1/2.
+    λ = `penalty` stands beside the plain sum over examples, without 1/n or 1/2. It is
+    an array, so that one compiled function serves every λ.
     """
 
-    penalty: float
+    penalty: Float[Array, ""] = eqx.field(converter=_number)
 
     def __check_init__(self):
         finite_number(self.penalty, "Ridge", "penalty", at_least=0)
@@ -54,5 +60,6 @@ class Ridge(AbstractPredictor):
         # Through the singular values: λ → 0 gives least squares, also when n < d.
         U, s, Vt = jnp.linalg.svd(X, full_matrices=False)
         present = s > s[0] * 1e-12
-        gains = jnp.where(present, s / jnp.where(present, s**2 + self.penalty, 1), 0)
+        penalised = s**2 + self.penalty.astype(s.dtype)
+        gains = jnp.where(present, s / jnp.where(present, penalised, 1), 0)
         return prompt.query @ (Vt.T @ (gains * (U.T @ y)))

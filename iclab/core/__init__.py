@@ -13,6 +13,9 @@ from iclab.core._foreign import Foreign as Foreign
 from iclab.core._predictor import (
     AbstractPredictor as AbstractPredictor,
     Deep as Deep,
+    Lengths as Lengths,
+    context_lengths as context_lengths,
+    named_predictors as named_predictors,
     same_dimension as same_dimension,
 )
 from iclab.core._prompt import Prompt as Prompt

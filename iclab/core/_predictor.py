@@ -1,15 +1,20 @@
 """The one interface of iclab: a predictor maps a prompt to a prediction."""
 
 import abc
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
 from iclab.core._errors import is_traced, require
 from iclab.core._prompt import Prompt
+
+# Numbers of examples, in any form that holds several.
+Lengths = Sequence[int] | Int[np.ndarray, " m"] | Int[Array, " m"]
 
 
 class AbstractPredictor(eqx.Module):
@@ -22,15 +27,10 @@ class AbstractPredictor(eqx.Module):
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         """Predicted label of the query."""
 
-    def at_lengths(
-        self, prompt: Prompt, lengths: Int[Array, " m"]
-    ) -> Float[Array, " m"]:
+    def at_lengths(self, prompt: Prompt, lengths: Lengths) -> Float[Array, " m"]:
         """Predictions from the first `lengths[j]` examples, for every j at once."""
-        if not is_traced(lengths):
-            smallest = int(np.min(lengths))
-            owner = f"{type(self).__name__}.at_lengths"
-            require(smallest >= 1, owner, "lengths", "≥ 1", smallest)
-        return jax.vmap(lambda length: self(prompt.prefix(length)))(lengths)
+        wanted = context_lengths(lengths, f"{type(self).__name__}.at_lengths")
+        return jax.vmap(lambda length: self(prompt.prefix(length)))(wanted)
 
 
 @runtime_checkable
@@ -56,6 +56,34 @@ class Deep(Protocol):
     def streams(self, prompt: Prompt) -> Float[Array, "states width"]:
         """The model's state at the query after 0, 1, …, L blocks."""
         ...
+
+
+def context_lengths(lengths: Lengths, owner: str) -> Int[Array, " m"]:
+    """Numbers of examples as an array, or a `ValueError`; traced ones pass."""
+    if not is_traced(lengths):
+        # NumPy, because inside a JAX transformation even known numbers would be traced.
+        known = np.asarray(lengths)
+        whole = known.ndim == 1 and known.dtype.kind in "iu"
+        rule = "a list of integers, at least one"
+        found = f"{known.dtype} of shape {known.shape}"
+        require(whole and known.size > 0, owner, "lengths", rule, found)
+        smallest = int(known.min())
+        require(smallest >= 1, owner, "lengths", "≥ 1", smallest)
+    return jnp.asarray(lengths)
+
+
+def named_predictors(
+    predictors: Mapping[str, AbstractPredictor], owner: str
+) -> dict[str, AbstractPredictor]:
+    """`predictors` as a dictionary, or a sentence about what is none."""
+    rule = "a dictionary of predictors by name"
+    found = type(predictors).__name__
+    require(isinstance(predictors, Mapping), owner, "predictors", rule, found)
+    rule = "predictors (`core.Foreign` makes one of a function of arrays)"
+    for name, one in predictors.items():
+        found = f"{name!r} of type {type(one).__name__}"
+        require(isinstance(one, AbstractPredictor), owner, "predictors", rule, found)
+    return dict(predictors)
 
 
 def same_dimension(owner: str, dimension: int, prompt: Prompt) -> None:

@@ -8,25 +8,61 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from iclab.core import AbstractPredictor, Prompt, positive_integer, require
+from iclab.core import (
+    AbstractPredictor,
+    Lengths,
+    Prompt,
+    context_lengths,
+    named_predictors,
+    positive_integer,
+    require,
+)
+from iclab.evaluation._bootstrap import Band, Bootstrap, warn_of_tails
 from iclab.tasks import AbstractTask
 
 # Prompts at a time: what a CPU's caches hold, and what other devices want.
 _ON_CPU, _ELSEWHERE = 16, 256
 
+Numbers = Array | np.ndarray
+Task = AbstractTask | Callable[[PRNGKeyArray], AbstractTask]
+
 
 class ErrorCurve(eqx.Module):
-    """Mean squared error at every context length, with an interval around it."""
+    """Mean squared error at every context length, with an interval around it.
+
+    Where tails are heavy the mean is one prompt's: `median`, `quantile` and
+    `trimmed_mean` say what the others do, with intervals from the same draws.
+    `errors` are those of all prompts.
+    """
 
     lengths: Int[Array, " m"]
     mean: Float[Array, " m"]
     lower: Float[Array, " m"]
     upper: Float[Array, " m"]
+    errors: Float[Array, "prompts m"]
+    bootstrap: Bootstrap = eqx.field(static=True)
+
+    def median(self) -> Band:
+        """The error that half of the prompts do not exceed."""
+        return self.quantile(0.5)
+
+    def quantile(self, probability: float) -> Band:
+        """The error that this part of the prompts does not exceed."""
+        possible = 0 <= probability <= 1
+        owner = "ErrorCurve.quantile"
+        require(possible, owner, "probability", "between 0 and 1", probability)
+        return self.bootstrap.between(np.asarray(self.errors), probability, probability)
+
+    def trimmed_mean(self, fraction: float = 0.1) -> Band:
+        """Mean without the largest and the smallest errors, this part of all each."""
+        owner, rule = "ErrorCurve.trimmed_mean", "at least 0 and below 1/2"
+        require(0 <= fraction < 0.5, owner, "fraction", rule, fraction)
+        return self.bootstrap.between(np.asarray(self.errors), fraction, 1 - fraction)
 
 
 def error_curve(
     predictors: Mapping[str, AbstractPredictor],
-    task: AbstractTask | Callable[[PRNGKeyArray], AbstractTask],
+    task: Task,
     lengths: Sequence[int],
     *,
     groups: int = 64,
@@ -44,44 +80,94 @@ def error_curve(
     lengths in one pass (`at_lengths`).
 
     Errors are divided by `normalisation`. Intervals hold `level` of `draws` bootstrap
-    draws; prompts of one group are not independent, so whole groups are drawn.
+    draws; prompts of one group are not independent, so whole groups are drawn. A mean
+    that one prompt carries gets a `HeavyTails` warning.
+
+    `common_prompts` and `error_curve_of` are its halves, for models that predict
+    elsewhere.
 
     Source: zhang2023, Appendix E, 64 covariances × 64 prompts, 90 % of 1,000 draws.
     """
     owner = "error_curve"
-    counts = [positive_integer(length, owner, "lengths") for length in lengths]
-    require(bool(counts), owner, "lengths", "at least one length", "none")
-    for name, value in (("groups", groups), ("prompts", prompts), ("draws", draws)):
+    named = named_predictors(predictors, owner)
+    batch, for_draws, units = shared_prompts(owner, task, lengths, groups, prompts, key)
+    answers = {
+        name: predictions(predictor, batch, lengths)
+        for name, predictor in named.items()
+    }
+    return _curves(
+        owner,
+        answers,
+        batch.target,
+        lengths,
+        normalisation,
+        Bootstrap.of(for_draws, units, draws, level, owner),
+    )
+
+
+def error_curve_of(
+    predictions: Mapping[str, Float[Numbers, "prompts m"]],
+    targets: Float[Numbers, " prompts"],
+    lengths: Sequence[int],
+    *,
+    groups: int | None = None,
+    normalisation: float = 1.0,
+    level: float = 0.9,
+    draws: int = 1000,
+    key: PRNGKeyArray,
+) -> dict[str, ErrorCurve]:
+    """Error curves of predictions that were made elsewhere, say in PyTorch.
+
+    Column j of every array of `predictions` was made from the first `lengths[j]`
+    examples of prompts whose queries have the labels `targets`: those of
+    `common_prompts`, or any. Where prompts come in groups that share something, they
+    stand group after group and `groups` is the number of groups. All else is as in
+    `error_curve`, which uses `key` for the prompts too.
+    """
+    owner = "error_curve_of"
+    answers = np.asarray(targets, dtype=float)
+    rule = "a vector of labels, one per prompt"
+    shaped = answers.ndim == 1 and len(answers) >= 1
+    require(shaped, owner, "targets", rule, f"shape {answers.shape}")
+    total = len(answers)
+    units = total if groups is None else positive_integer(groups, owner, "groups")
+    rule = f"a divisor of the number of prompts, {total}"
+    require(total % units == 0, owner, "groups", rule, units)
+    shape = (total, len(context_lengths(lengths, owner)))
+    for name, found in predictions.items():
+        same, rule = np.shape(found) == shape, f"arrays of shape {shape}"
+        wrong = f"shape {np.shape(found)} for {name!r}"
+        require(same, owner, "predictions", rule, wrong)
+    bootstrap = Bootstrap.of(key, units, draws, level, owner)
+    return _curves(owner, predictions, answers, lengths, normalisation, bootstrap)
+
+
+def common_prompts(
+    task: Task,
+    examples: int,
+    *,
+    groups: int = 64,
+    prompts: int = 64,
+    key: PRNGKeyArray,
+) -> Prompt:
+    """`groups` × `prompts` prompts with a leading axis, group after group.
+
+    A `task` that is a function of a key draws one task a group.
+    """
+    owner = "common_prompts"
+    n = positive_integer(examples, owner, "examples")
+    for name, value in (("groups", groups), ("prompts", prompts)):
         positive_integer(value, owner, name)
-    require(0 < level < 1, owner, "level", "between 0 and 1", level)
-    known = 0 < normalisation < np.inf
-    require(known, owner, "normalisation", "> 0 and finite", normalisation)
-    for_prompts, for_draws = jax.random.split(key)
-    wanted, total = jnp.array(counts), groups * prompts
     if isinstance(task, AbstractTask):
-        batch = _sample(task, for_prompts, total, max(counts))
-        units = total
-    else:
-        batch = _sample_groups(task, for_prompts, groups, prompts, max(counts))
-        units = groups
-    weights = _bootstrap_weights(for_draws, units, draws)
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    curves = {}
-    for name, predictor in predictors.items():
-        errors = np.asarray(squared_errors(predictor, batch, wanted)) / normalisation
-        finite, rule = np.all(np.isfinite(errors)), "finite on every prompt"
-        require(bool(finite), owner, "predictors", rule, f"others from {name!r}")
-        means = errors.reshape(units, total // units, len(counts)).mean(axis=1)
-        lower, upper = np.quantile(weights @ means, tails, axis=0)
-        numbers = map(jnp.asarray, (means.mean(axis=0), lower, upper))
-        curves[name] = ErrorCurve(wanted, *numbers)
-    return curves
+        return _sample(task, key, groups * prompts, n)
+    return _sample_groups(task, key, groups, prompts, n)
 
 
-def squared_errors(
-    predictor: AbstractPredictor, prompts: Prompt, lengths: Int[Array, " m"]
+def predictions(
+    predictor: AbstractPredictor, prompts: Prompt, lengths: Lengths
 ) -> Float[Array, "prompts m"]:
-    """Squared error on the query of every prompt after its first `lengths` examples."""
+    """What is predicted for every prompt after its first `lengths` examples."""
+    wanted = context_lengths(lengths, "predictions")
     total = len(prompts.target)
     size = min(_ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE, total)
     # Whole chunks have one shape; what fills the last one up is thrown away.
@@ -90,17 +176,94 @@ def squared_errors(
     split = jax.tree.map(
         lambda leaf: leaf[order].reshape(chunks, size, *leaf.shape[1:]), prompts
     )
-    found = _chunked_errors(predictor, split, lengths)
-    return found.reshape(chunks * size, len(lengths))[:total]
+    found = _chunked(predictor, split, wanted)
+    return found.reshape(chunks * size, len(wanted))[:total]
+
+
+def squared_errors(
+    predictor: AbstractPredictor, prompts: Prompt, lengths: Lengths
+) -> Float[Array, "prompts m"]:
+    """Squared error on the query of every prompt after its first `lengths` examples."""
+    return (predictions(predictor, prompts, lengths) - prompts.target[:, None]) ** 2
+
+
+def shared_prompts(
+    owner: str,
+    task: Task,
+    lengths: Sequence[int],
+    groups: int,
+    prompts: int,
+    key: PRNGKeyArray,
+) -> tuple[Prompt, PRNGKeyArray, int]:
+    """Common prompts, a key for the bootstrap, and how many units it draws from."""
+    counts = [positive_integer(length, owner, "lengths") for length in lengths]
+    require(bool(counts), owner, "lengths", "at least one length", "none")
+    for name, value in (("groups", groups), ("prompts", prompts)):
+        positive_integer(value, owner, name)
+    for_prompts, for_draws = jax.random.split(key)
+    batch = common_prompts(
+        task, max(counts), groups=groups, prompts=prompts, key=for_prompts
+    )
+    units = groups * prompts if isinstance(task, AbstractTask) else groups
+    return batch, for_draws, units
+
+
+def _curves(
+    owner: str,
+    predictions: Mapping[str, Float[Numbers, "prompts m"]],
+    targets: Float[Numbers, " prompts"],
+    lengths: Sequence[int],
+    normalisation: float,
+    bootstrap: Bootstrap,
+) -> dict[str, ErrorCurve]:
+    labels = np.asarray(targets)
+    curves = {}
+    for name, found in predictions.items():
+        errors = (np.asarray(found) - labels[:, None]) ** 2
+        curves[name] = curve_of(
+            owner, name, errors, labels, lengths, normalisation, bootstrap
+        )
+    return curves
+
+
+def curve_of(
+    owner: str,
+    name: str,
+    errors: Float[np.ndarray, "prompts m"],
+    labels: Float[np.ndarray, " prompts"],
+    lengths: Sequence[int],
+    normalisation: float,
+    bootstrap: Bootstrap,
+) -> ErrorCurve:
+    """Means of `errors` with intervals, and a warning where one prompt carries them."""
+    known = 0 < normalisation < np.inf
+    require(known, owner, "normalisation", "> 0 and finite", normalisation)
+    errors = errors / normalisation
+    finite, rule = np.all(np.isfinite(errors)), "finite on every prompt"
+    require(bool(finite), owner, "predictors", rule, f"others from {name!r}")
+    band = bootstrap.mean(errors)
+    size = np.sum(np.abs(errors), axis=0)
+    # Errors that are rounding errors may have what tails they like.
+    rounding = np.finfo(float).eps * np.sum(labels**2) / normalisation
+    known = np.where(size > rounding, size, np.inf)
+    where = [f"after {length} examples" for length in lengths]
+    concentration = np.sum((errors / known) ** 2, axis=0)
+    warn_of_tails(owner, name, concentration, len(errors), where)
+    return ErrorCurve(
+        jnp.asarray(np.asarray(lengths)),
+        band.value,
+        band.lower,
+        band.upper,
+        jnp.asarray(errors),
+        bootstrap,
+    )
 
 
 @eqx.filter_jit
-def _chunked_errors(
+def _chunked(
     predictor: AbstractPredictor, prompts: Prompt, lengths: Int[Array, " m"]
 ) -> Float[Array, "chunks size m"]:
-    def one(prompt: Prompt) -> Float[Array, " m"]:
-        return (predictor.at_lengths(prompt, lengths) - prompt.target) ** 2
-
+    one = lambda prompt: predictor.at_lengths(prompt, lengths)  # noqa: E731
     return jax.lax.map(jax.vmap(one), prompts)
 
 
@@ -130,11 +293,3 @@ def _sample_groups(
     return jax.tree.map(
         lambda leaf: leaf.reshape(groups * prompts, *leaf.shape[2:]), found
     )
-
-
-def _bootstrap_weights(
-    key: PRNGKeyArray, units: int, draws: int
-) -> Float[np.ndarray, "draws units"]:
-    """How often each unit is in each bootstrap draw, divided by their number."""
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
-    return rng.multinomial(units, np.full(units, 1 / units), size=draws) / units

@@ -5,9 +5,11 @@ from collections.abc import Callable, Mapping
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from iclab.core import AbstractPredictor, Prompt, positive_integer
+from iclab.core import AbstractPredictor, Prompt, named_predictors, positive_integer
+from iclab.evaluation._bootstrap import warn_of_tails
 from iclab.tasks import AbstractTask
 
 # Prompts in memory at a time.
@@ -32,18 +34,29 @@ def sampled_risk(
 ) -> dict[str, tuple[Float[Array, ""], Float[Array, ""]]]:
     """Mean squared error and its standard error of every predictor, on common prompts.
 
-    `prompts` prompts of `examples` examples each; rounded up to whole chunks.
+    `prompts` prompts of `examples` examples each; rounded up to whole chunks. A mean
+    that one prompt carries gets a `HeavyTails` warning.
     """
+    owner = "sampled_risk"
+    named = named_predictors(predictors, owner)
     estimate = prompt_average(
         _squared_errors,
         task,
-        dict(predictors),
+        named,
         examples=examples,
         prompts=prompts,
         key=key,
     )
-    mean, error = estimate.mean, estimate.standard_error
-    return {name: (mean[name], error[name]) for name in predictors}
+    (means, power), (errors, _) = estimate.mean, estimate.standard_error
+    n = estimate.draws
+    for name in named:
+        mean, error = float(means[name]), float(errors[name])
+        # Errors that are rounding errors may have what tails they like.
+        if mean > np.finfo(float).eps * float(power):
+            # The mean of the squares over n times the square of the mean.
+            concentration = np.array([((error / mean) ** 2 * (n - 1) + 1) / n])
+            warn_of_tails(owner, name, concentration, n, [f"after {examples} examples"])
+    return {name: (means[name], errors[name]) for name in named}
 
 
 def prompt_average(
@@ -78,11 +91,13 @@ def prompt_average(
 
 def _squared_errors(
     prompt: Prompt, predictors: dict[str, AbstractPredictor]
-) -> dict[str, Float[Array, ""]]:
-    return {
+) -> tuple[dict[str, Float[Array, ""]], Float[Array, ""]]:
+    """Squared errors, and the squared target to hold them against."""
+    errors = {
         name: (predictor(prompt) - prompt.target) ** 2
         for name, predictor in predictors.items()
     }
+    return errors, prompt.target**2
 
 
 @eqx.filter_jit

@@ -13,8 +13,9 @@ from jaxtyping import Array, Bool, DTypeLike, Float, Int, PRNGKeyArray
 
 from iclab.core import (
     AbstractPredictor,
+    Lengths,
     Prompt,
-    is_traced,
+    context_lengths,
     positive_integer,
     require,
     same_dimension,
@@ -155,18 +156,14 @@ class GPT2(AbstractPredictor):
         states = self._states(*self._with_queries(prompt, prompt.count[None]))
         return jnp.concatenate(states)
 
-    def at_lengths(
-        self, prompt: Prompt, lengths: Int[Array, " m"]
-    ) -> Float[Array, " m"]:
+    def at_lengths(self, prompt: Prompt, lengths: Lengths) -> Float[Array, " m"]:
         """Predictions from the first `lengths[j]` examples, for every j, in one pass.
 
         The query enters as m tokens; the j-th stands where it would after `lengths[j]`
         examples, sees those and itself, and is seen by nobody.
         """
-        if not is_traced(lengths):
-            smallest = int(np.min(lengths))
-            require(smallest >= 1, "GPT2.at_lengths", "lengths", "≥ 1", smallest)
-        return self._at_lengths(prompt, jnp.minimum(lengths, prompt.count))
+        wanted = context_lengths(lengths, "GPT2.at_lengths")
+        return self._at_lengths(prompt, jnp.minimum(wanted, prompt.count))
 
     def predictions(
         self, inputs: Float[Array, "n d"], labels: Float[Array, " n"]

@@ -1,5 +1,6 @@
 """Solvers against NumPy, normal equations and their limits."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -115,3 +116,17 @@ def test_inputs_that_are_all_zero_predict_zero(predictor):
 def test_bad_settings_are_named(call, message):
     with refused(message):
         call()
+
+
+def test_one_compiled_ridge_serves_every_penalty():
+    traces = []
+
+    @eqx.filter_jit
+    def predict(predictor, prompt):
+        traces.append(1)
+        return predictor(prompt)
+
+    prompt = Prompt(jnp.eye(2), jnp.array([1.0, 2.0]), jnp.ones(2))
+    found = [predict(Ridge(penalty), prompt) for penalty in (0.0, 1, np.float64(3.0))]
+    assert_close(found, [3.0, 1.5, 0.75])
+    assert len(traces) == 1

@@ -1,11 +1,23 @@
 """Error curves: known risks, common prompts, intervals that cover."""
 
+from typing import Any, cast
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
+import scipy.stats
 
 from iclab.algorithms import LeastSquares, Zero
-from iclab.evaluation import error_curve, squared_errors
+from iclab.evaluation import (
+    ErrorCurve,
+    HeavyTails,
+    common_prompts,
+    error_curve,
+    error_curve_of,
+    predictions,
+    squared_errors,
+)
 from iclab.models import LinearSelfAttention
 from iclab.tasks import LinearRegression
 from iclab.theory import lsa_risk
@@ -116,3 +128,104 @@ def test_refusals():
         " 'bad'"
     ):
         error_curve({"bad": bad}, TASK, [2, 5], groups=20, prompts=100, key=_key())
+
+
+def test_predictions_from_elsewhere_give_the_same_curve():
+    sizes = {"groups": 8, "prompts": 25}
+    options = {"normalisation": 3.0, "level": 0.8, "draws": 50}
+    ours = error_curve(
+        {"ols": LeastSquares()}, _covariance, [1, 4], key=_key(), **sizes, **options
+    )["ols"]
+    for_prompts, for_draws = jax.random.split(_key())
+    batch = common_prompts(_covariance, 4, key=for_prompts, **sizes)
+    answers = np.asarray(predictions(LeastSquares(), batch, [1, 4]))
+    elsewhere = error_curve_of(
+        {"theirs": answers}, np.asarray(batch.target), [1, 4], groups=8, key=for_draws,
+        **options,
+    )["theirs"]  # fmt: skip
+    for name in ("lengths", "mean", "lower", "upper", "errors"):
+        assert_close(getattr(elsewhere, name), getattr(ours, name), rtol=0, atol=0)
+
+
+def _curve(errors, groups=None, draws=400) -> ErrorCurve:
+    zeros = np.zeros(len(errors))
+    found = error_curve_of(
+        {"a": np.sqrt(errors)}, zeros, [1], groups=groups, draws=draws, key=_key()
+    )
+    return found["a"]
+
+
+def test_medians_quantiles_and_trimmed_means():
+    errors = np.random.default_rng(0).exponential(size=(1000, 1))
+    curve = _curve(errors)
+    for probability in (0.0, 0.3, 0.5, 0.95, 1.0):
+        found = curve.quantile(probability)
+        expected = np.quantile(errors, probability, method="inverted_cdf")
+        assert_close(found.value, [expected])
+    assert_close(curve.median().value, curve.quantile(0.5).value)
+    trimmed = curve.trimmed_mean(0.2)
+    assert_close(trimmed.value, [scipy.stats.trim_mean(errors[:, 0], 0.2)])
+    assert_close(curve.trimmed_mean(0.0).value, curve.mean)
+    assert_close(curve.trimmed_mean(0.0).lower, curve.lower)
+    # A median has standard error 1/(2f√n) with density f = 1/2, so 1/√n.
+    error = float(curve.median().upper[0] - curve.median().lower[0]) / 3.29
+    assert 0.7 < error * np.sqrt(1000) < 1.4
+    assert trimmed.lower[0] < trimmed.value[0] < trimmed.upper[0]
+
+
+def test_quantiles_know_groups():
+    """Prompts that copy each other are one prompt."""
+    errors = np.random.default_rng(1).exponential(size=(50, 1))
+    alone, copied = _curve(errors), _curve(np.repeat(errors, 4, axis=0), groups=50)
+    for one, other in (
+        (alone.median(), copied.median()),
+        (alone.trimmed_mean(), copied.trimmed_mean()),
+    ):
+        assert_close(one.value, other.value)
+        assert_close(one.lower, other.lower)
+        assert_close(one.upper, other.upper)
+
+
+def test_one_prompt_that_carries_the_mean_is_told():
+    errors = np.ones((200, 1))
+    errors[17] = 1e6
+    with pytest.warns(HeavyTails, match="mean of 'a' after 1 examples: one of 200"):
+        curve = _curve(errors)
+    assert_close(curve.median().value, [1.0])
+    assert_close(curve.trimmed_mean().value, [1.0])
+    _curve(errors[:50])  # of few prompts one may well be much
+
+
+def test_refusals_of_what_was_made_elsewhere():
+    run = lambda found, **options: error_curve_of(  # noqa: E731
+        {"a": found}, np.zeros(6), [1, 2], key=_key(), **options
+    )
+    with refused(
+        "error_curve_of: `predictions` must be arrays of shape (6, 2), got shape"
+        " (6, 3) for 'a'"
+    ):
+        run(np.zeros((6, 3)))
+    with refused(
+        "error_curve_of: `groups` must be a divisor of the number of prompts, 6, got 4"
+    ):
+        run(np.zeros((6, 2)), groups=4)
+    curve = run(np.zeros((6, 2)))["a"]
+    with refused("ErrorCurve.quantile: `probability` must be between 0 and 1, got 2"):
+        curve.quantile(2)
+    with refused(
+        "ErrorCurve.trimmed_mean: `fraction` must be at least 0 and below 1/2, got 0.5"
+    ):
+        curve.trimmed_mean(0.5)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_function_is_no_predictor():
+    with refused(
+        "error_curve: `predictors` must be predictors (`core.Foreign` makes one of a"
+        " function of arrays), got 'mine' of type function"
+    ):
+        error_curve(cast(Any, {"mine": lambda prompt: 0.0}), TASK, [1], key=_key())
+    with refused(
+        "error_curve: `predictors` must be a dictionary of predictors by name, got Zero"
+    ):
+        error_curve(cast(Any, Zero()), TASK, [1], key=_key())

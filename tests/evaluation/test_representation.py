@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evaluation import ridge_distance
-from iclab.models import MultiHeadSoftmax
+from iclab.evaluation import error_curve, ridge_distance
+from iclab.models import MultiHeadSoftmax, OnPrompts
 from iclab.tasks import Representation
 from iclab.theory import icl_ridge
-from tests.assertions import assert_close
+from tests.assertions import assert_close, assert_mean_close
 
 
 def test_distances_are_those_to_the_ridge_predictions():
@@ -37,3 +37,25 @@ def test_distances_are_those_to_the_ridge_predictions():
     assert_close(square, (error**2).mean(axis=1))
     norms = np.linalg.norm(np.asarray(ridge), axis=1)
     assert_close(relative, np.linalg.norm(error, axis=1) / norms)
+
+
+def test_dictionary_models_have_error_curves():
+    """The exact risk: labels of a token pair have covariance F Fᵀ + τmI."""
+    K, N, m, tau = 4, 2, 2, 0.3
+    key = jax.random.key(1, impl="rbg")
+    task = Representation.random(
+        key, dictionary_size=K, input_dim=3, feature_dim=m, context_length=N,
+        noise_variance=tau,
+    )  # fmt: skip
+    model = MultiHeadSoftmax(jnp.ones((2, 3, 3)), jnp.arange(8.0).reshape(2, K) / 9)
+    curve = error_curve(
+        {"softmax": OnPrompts(model, task.tokens)}, task, [N], prompts=32, key=key
+    )["softmax"]
+    F = np.asarray(task.features)
+    covariance = F @ F.T + tau * m * np.eye(K)
+    # ŷ − y = (Â, 0)ᵀy − y for the K tokens, each asked for with the same chance.
+    residual = np.vstack([model.weights(task.tokens, N), np.zeros((K - N, K))])
+    residual = residual - np.eye(K)
+    expected = np.trace(residual.T @ covariance @ residual) / K
+    error = (curve.upper - curve.lower) / 3.29
+    assert_mean_close(curve.mean, error, [expected])

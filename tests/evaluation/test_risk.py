@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from iclab.algorithms import Averaging, LeastSquares, Zero
-from iclab.evaluation import prompt_average, sampled_risk
+from iclab.core import AbstractPredictor
+from iclab.evaluation import HeavyTails, prompt_average, sampled_risk
 from iclab.models import LinearSelfAttention
 from iclab.tasks import LinearRegression
 from tests.assertions import assert_close, assert_mean_close
@@ -82,9 +83,26 @@ def test_one_prompt_has_no_error_bar():
     assert jnp.isinf(error)
 
 
+class Eruption(AbstractPredictor):
+    """Right but for the rare prompt, of which it makes too much."""
+
+    def __call__(self, prompt):
+        return jnp.exp(7 * prompt.query[0] ** 2)
+
+
+def test_a_mean_of_one_prompt_is_told():
+    with pytest.warns(HeavyTails, match="mean of 'wild' after 4 examples"):
+        _risks({"wild": Eruption(), "zero": Zero()}, 1000)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (
+            lambda: _risks({"mine": lambda prompt: 0.0}, 9),
+            "sampled_risk: `predictors` must be predictors (`core.Foreign` makes one"
+            " of a function of arrays), got 'mine' of type function",
+        ),
         (
             lambda: _risks({"zero": Zero()}, 0),
             "prompt_average: `prompts` must be an integer ≥ 1, got 0",

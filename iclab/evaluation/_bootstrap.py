@@ -1,0 +1,124 @@
+"""Intervals by bootstrap, for means and for what heavy tails leave of them."""
+
+import functools
+import warnings
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from iclab.core import positive_integer, require
+
+# Numbers in memory at a time.
+_LARGEST = 1 << 22
+
+# A mean of fewer prompts than this may well be one prompt's, and nobody is surprised.
+_FEW = 100
+
+
+class HeavyTails(UserWarning):
+    """So much of a mean comes from one prompt that it estimates nothing."""
+
+
+class Band(eqx.Module):
+    """A number at every context length, and an interval around each."""
+
+    value: Float[Array, " m"]
+    lower: Float[Array, " m"]
+    upper: Float[Array, " m"]
+
+
+class Bootstrap(NamedTuple):
+    """Draws of whole units: prompts, or groups of prompts that share something."""
+
+    seed: tuple[int, ...]
+    units: int
+    draws: int
+    level: float
+
+    @classmethod
+    def of(
+        cls, key: PRNGKeyArray, units: int, draws: int, level: float, owner: str
+    ) -> "Bootstrap":
+        """Draws from `key`, after a look at the numbers."""
+        positive_integer(draws, owner, "draws")
+        require(0 < level < 1, owner, "level", "between 0 and 1", level)
+        seed = np.asarray(jax.random.key_data(key))
+        return cls(tuple(int(word) for word in seed), units, draws, level)
+
+    def mean(self, values: Float[np.ndarray, "prompts m"]) -> Band:
+        """Means with the intervals that hold `level` of the draws."""
+        means = values.reshape(self.units, -1, values.shape[1]).mean(axis=1)
+        drawn = _counts(self.seed, self.units, self.draws) / self.units @ means
+        return self._band(means.mean(axis=0), drawn)
+
+    def between(
+        self, values: Float[np.ndarray, "prompts m"], low: float, high: float
+    ) -> Band:
+        """Mean of what lies between two quantiles, `low` ≤ `high`; equal ones: it."""
+        columns = [self._one_between(column, low, high) for column in values.T]
+        found, drawn = zip(*columns, strict=True)
+        return self._band(np.array(found), np.stack(drawn, axis=1))
+
+    def _one_between(
+        self, values: Float[np.ndarray, " prompts"], low: float, high: float
+    ) -> tuple[float, Float[np.ndarray, " draws"]]:
+        order = np.argsort(values, kind="stable")
+        ordered, unit = values[order], order // (len(values) // self.units)
+        once = np.ones((1, self.units), dtype=np.int64)
+        counts = np.concatenate([once, _counts(self.seed, self.units, self.draws)])
+        rows = max(1, _LARGEST // len(values))
+        found = []
+        for start in range(0, len(counts), rows):
+            cumulative = np.cumsum(counts[start : start + rows, unit], axis=1)
+            total = len(values)
+            if low == high:
+                # The smallest value with this part of all at or below it.
+                enough = cumulative >= max(1, np.ceil(low * total - 1e-9))
+                found.append(ordered[np.argmax(enough, axis=1)])
+            else:
+                inside = np.clip(cumulative, low * total, high * total)
+                weights = np.diff(inside, axis=1, prepend=low * total)
+                found.append(weights @ ordered / ((high - low) * total))
+        first, *rest = np.concatenate(found)
+        return float(first), np.array(rest)
+
+    def _band(
+        self, value: Float[np.ndarray, " m"], drawn: Float[np.ndarray, "draws m"]
+    ) -> Band:
+        tails = [(1 - self.level) / 2, (1 + self.level) / 2]
+        lower, upper = np.quantile(drawn, tails, axis=0)
+        return Band(*map(jnp.asarray, (value, lower, upper)))
+
+
+# All predictors of a curve are held against the same draws.
+@functools.lru_cache(maxsize=1)
+def _counts(
+    seed: tuple[int, ...], units: int, draws: int
+) -> Int[np.ndarray, "draws units"]:
+    """How often each unit is in each draw."""
+    rng = np.random.default_rng(np.array(seed, dtype=np.uint32))
+    return rng.multinomial(units, np.full(units, 1 / units), size=draws)
+
+
+def warn_of_tails(
+    owner: str,
+    name: str,
+    concentration: Float[np.ndarray, " m"],
+    prompts: int,
+    where: list[str],
+) -> None:
+    """Warn where Σv² > (Σv)²/4: one of the prompts is then a quarter of the mean."""
+    carried = [place for place, c in zip(where, concentration, strict=True) if c > 0.25]
+    if prompts >= _FEW and carried:
+        share = float(np.max(concentration))
+        warnings.warn(
+            f"{owner}: a few prompts carry the mean of {name!r} {', '.join(carried)}:"
+            f" one of {prompts} makes {share:.0%} of it or more, so it is no estimate;"
+            " ask for medians, quantiles or trimmed means (`error_curve`)",
+            HeavyTails,
+            stacklevel=3,
+        )

@@ -1,0 +1,64 @@
+"""Two predictors on common prompts: how far apart, and which is better."""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from iclab.core import AbstractPredictor, named_predictors
+from iclab.evaluation._bootstrap import Bootstrap
+from iclab.evaluation._error_curve import (
+    ErrorCurve,
+    Task,
+    curve_of,
+    predictions,
+    shared_prompts,
+)
+
+
+class PairedCurves(eqx.Module):
+    """Two predictors f and g by context length, compared prompt by prompt.
+
+    `distance` is E(f − g)², zero if they are the same algorithm. `difference` is
+    E(f − y)² − E(g − y)², below zero where f is better; as both see the same prompts,
+    what makes a prompt hard for both drops out of its interval.
+    """
+
+    distance: ErrorCurve
+    difference: ErrorCurve
+
+
+def paired_curves(
+    first: AbstractPredictor,
+    second: AbstractPredictor,
+    task: Task,
+    lengths: Sequence[int],
+    *,
+    groups: int = 64,
+    prompts: int = 64,
+    normalisation: float = 1.0,
+    level: float = 0.9,
+    draws: int = 1000,
+    key: PRNGKeyArray,
+) -> PairedCurves:
+    """Distance of two predictors, and difference of their errors, by context length.
+
+    Options are those of `error_curve`; the same `key` means the same prompts.
+    """
+    owner = "paired_curves"
+    named = named_predictors({"first": first, "second": second}, owner)
+    batch, for_draws, units = shared_prompts(owner, task, lengths, groups, prompts, key)
+    f, g = (np.asarray(predictions(one, batch, lengths)) for one in named.values())
+    bootstrap = Bootstrap.of(for_draws, units, draws, level, owner)
+    labels = np.asarray(batch.target)
+    y = labels[:, None]
+    parts = {"distance": (f - g) ** 2, "difference": (f - y) ** 2 - (g - y) ** 2}
+    return PairedCurves(
+        **{
+            name: curve_of(
+                owner, name, values, labels, lengths, normalisation, bootstrap
+            )
+            for name, values in parts.items()
+        }
+    )
