@@ -7,8 +7,12 @@ only when a folder that needs it is touched, so `iclab --help` stays quick.
 import importlib
 import os
 import sys
+from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from iclab.runs import Sweep
 
 __version__ = "0.1.0"
 
@@ -54,6 +58,37 @@ def load(
     from iclab.report import load
 
     return load(id, out, frame=frame)
+
+
+def sweep(
+    function: Callable[..., Any],
+    grid: Mapping[str, Any],
+    seeds: Any = 3,
+    out: str | os.PathLike[str] = "sweep",
+    *,
+    jobs: int | None = None,
+    cluster: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    quiet: bool = False,
+) -> "Sweep":
+    """Call `function` at every point of `grid`, with every seed, and keep the answers.
+
+    It is called as `function(**point, seed=seed)` or as `function(point, key)`, in
+    `jobs` processes or on the Dask `cluster` at an address, and returns a number, an
+    array or a dict of these. In the folder `out` nothing is computed twice: a sweep
+    that was stopped goes on. See docs/sweeps.md.
+    """
+    from iclab.runs import sweep
+
+    where: dict[str, Any] = {"jobs": jobs, "cluster": cluster}
+    return sweep(function, grid, seeds, out, **where, force=force, quiet=quiet)
+
+
+def open_sweep(folder: str | os.PathLike[str]) -> "Sweep":
+    """What a sweep has found so far, from its folder; this computes nothing."""
+    from iclab.runs import open_sweep
+
+    return open_sweep(folder)
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -11,11 +11,11 @@ from iclab import papers
 from iclab.cli._commands import print_json, write_report
 from iclab.cli._lines import duration, summary
 from iclab.cli._mistake import UserMistake
-from iclab.cli._run import Run, open_cache, run_items, usable_cores
+from iclab.cli._run import Run, open_cache, run_items
 from iclab.cli._signals import Stopped
 from iclab.cli._work import Record, Work, now
 from iclab.evidence import GOOD_VERDICTS, Entry
-from iclab.runs import EngineProblem, Store, provenance
+from iclab.runs import EngineProblem, Store, provenance, usable_cores
 
 _SLOWEST = 5
 

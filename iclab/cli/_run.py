@@ -22,6 +22,7 @@ from iclab.runs import (
     Started,
     Store,
     run_jobs,
+    usable_cores,
 )
 
 if TYPE_CHECKING:
@@ -124,13 +125,6 @@ def open_cache(options: argparse.Namespace) -> Cache | None:
             raise UserMistake(str(problem)) from None
         print(f"iclab {options.command}: {problem}; going on without", file=sys.stderr)
         return None
-
-
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _row(

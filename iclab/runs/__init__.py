@@ -7,6 +7,7 @@ from iclab.runs._code import (
     reread_sources as reread_sources,
 )
 from iclab.runs._engine import run_jobs as run_jobs
+from iclab.runs._environment import usable_cores as usable_cores
 from iclab.runs._events import (
     Engine as Engine,
     EngineProblem as EngineProblem,
@@ -25,3 +26,5 @@ from iclab.runs._places import (
 from iclab.runs._processes import Processes as Processes
 from iclab.runs._provenance import provenance as provenance
 from iclab.runs._store import Store as Store
+from iclab.runs._sweep import open_sweep as open_sweep, sweep as sweep
+from iclab.runs._sweep_result import Point as Point, Sweep as Sweep

@@ -12,3 +12,10 @@ def one_thread() -> dict[str, str]:
     if _SINGLE not in flags:
         flags = f"{flags} {_SINGLE}".strip()
     return {"XLA_FLAGS": flags, **dict.fromkeys(_LIBRARIES, "1")}
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -23,7 +23,8 @@ class Job:
     `function` is "package.module:name" of a function `(config, seed) -> Result`, and
     `config` holds plain JSON values only. `code` names modules that decide the result
     and that `function` does not import by their names. The source of all that these
-    reach is part of the job's own name.
+    reach is part of the job's own name. What is `packed` goes with the job to where it
+    is run, as a third argument, and to no disk; `config` has to name it.
     """
 
     function: str
@@ -31,6 +32,7 @@ class Job:
     seed: int = 0
     code: tuple[str, ...] = ()
     label: str = field(default="", compare=False)
+    packed: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
     def modules(self) -> tuple[str, ...]:
@@ -52,9 +54,10 @@ class Job:
     def run(self) -> Result:
         """Do the work here and now."""
         module, _, name = self.function.partition(":")
-        function: Callable[[Mapping[str, Any], int], Result]
+        function: Callable[..., Result]
         function = getattr(importlib.import_module(module), name)
-        return function(self.config, self.seed)
+        packed = () if self.packed is None else (self.packed,)
+        return function(self.config, self.seed, *packed)
 
 
 def plain_result(result: Result) -> dict[str, Any]:

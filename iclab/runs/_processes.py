@@ -5,8 +5,10 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import signal
+import sys
 import threading
 import time
+import types
 import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,12 +28,14 @@ class Processes:
     So they do not fight over the cores, and results do not depend on `count`, to the
     last bit: sums over several threads do. A process that dies loses only the job that
     it was doing. Compiled programs are shared through the folder `cache`, if there is
-    one.
+    one. With `main=False` no process imports the program that is running: a script
+    needs no `if __name__ == "__main__"` then.
     """
 
-    def __init__(self, count: int, *, cache: Path | None = None):
+    def __init__(self, count: int, *, cache: Path | None = None, main: bool = True):
         self.count = count
         self.cache = cache
+        self.main = main
 
     def __call__(self, jobs: Sequence[Job]) -> Iterator[Event]:
         """Yield what happens to the jobs; no process outlives this."""
@@ -62,7 +66,7 @@ class Processes:
             if process.alive():
                 return process
             process.end()
-        return _Process(self._environment())
+        return _Process(self._environment(), self.main)
 
     def _environment(self) -> dict[str, str]:
         shared = {} if self.cache is None else compilation_cache(self.cache)
@@ -74,12 +78,13 @@ class _Process:
 
     job: Job
 
-    def __init__(self, environment: Mapping[str, str]):
+    def __init__(self, environment: Mapping[str, str], main: bool):
         # `spawn`, because JAX does not survive a fork.
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        with _changed(environment), _interrupts_held():
+        hidden = contextlib.nullcontext() if main else _hidden_main()
+        with _changed(environment), _interrupts_held(), hidden:
             self._process.start()
         theirs.close()
 
@@ -162,6 +167,17 @@ def _changed(environment: Mapping[str, str]) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+@contextlib.contextmanager
+def _hidden_main() -> Iterator[None]:
+    """Let processes started inside know nothing of the running program's file."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 @contextlib.contextmanager

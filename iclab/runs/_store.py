@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import time
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -36,6 +37,19 @@ class Kept:
     seconds: float
 
 
+@dataclass(frozen=True)
+class Named:
+    """A job of which only the name is known: enough to find its result."""
+
+    digest: str
+
+    def __post_init__(self):
+        if re.fullmatch(r"[0-9a-f]{64}", self.digest) is None:
+            raise ValueError(
+                f"Named: `digest` must be 64 hex digits, got {self.digest}"
+            )
+
+
 class Store:
     """A folder of finished jobs.
 
@@ -45,8 +59,11 @@ class Store:
     job at once cannot disturb each other.
     """
 
-    def __init__(self, root: str | os.PathLike[str]):
+    def __init__(self, root: str | os.PathLike[str], *, read_only: bool = False):
         self.root = Path(root)
+        if read_only:
+            self._check_format()
+            return
         with self._writing():
             if self.root.exists() and not self.root.is_dir():
                 raise EngineProblem(f"cannot write to {self.root}: it is not a folder")
@@ -56,7 +73,7 @@ class Store:
             self._replace(self.root / _MARKER, f"{_FORMAT}\n".encode())
             remove_left_drafts(self.root)
 
-    def folder(self, job: Job) -> Path:
+    def folder(self, job: "Job | Named") -> Path:
         """Where the result of `job` is, or will be."""
         return self.root / job.digest[:2] / job.digest
 
@@ -64,7 +81,7 @@ class Store:
         """Whether `job` is finished and its result undamaged."""
         return self.find(job) is not None
 
-    def find(self, job: Job) -> Kept | None:
+    def find(self, job: "Job | Named") -> Kept | None:
         """Result of `job`, if it is finished and undamaged."""
         for _ in range(2):  # someone may replace the result between two reads
             with contextlib.suppress(*_DAMAGE):
@@ -75,7 +92,7 @@ class Store:
                 return Kept(result, float(manifest["seconds"]))
         return None
 
-    def manifest(self, job: Job) -> dict[str, Any]:
+    def manifest(self, job: "Job | Named") -> dict[str, Any]:
         """Configuration, seed, versions, commit and time of a finished job."""
         text = (self.folder(job) / _MANIFEST).read_text(encoding="utf-8")
         return json.loads(text)
@@ -118,14 +135,14 @@ class Store:
             path.parent.mkdir(exist_ok=True)
             self._replace(path, _json(self._facts(job, seconds) | {"error": error}))
 
-    def failure(self, job: Job) -> str | None:
+    def failure(self, job: "Job | Named") -> str | None:
         """What stopped `job` when it was last tried, if it did not end well."""
         try:
             return json.loads(self._failure_path(job).read_bytes())["error"]
         except _DAMAGE:
             return None
 
-    def _failure_path(self, job: Job) -> Path:
+    def _failure_path(self, job: "Job | Named") -> Path:
         return self.root / "failures" / f"{job.digest}.json"
 
     def _facts(self, job: Job, seconds: float) -> dict[str, Any]:
@@ -150,7 +167,9 @@ class Store:
         self._replace(folder / file, packed)
         return {"file": file, "sha256": checksum}
 
-    def _arrays(self, job: Job, file: str, sha256: str) -> dict[str, np.ndarray]:
+    def _arrays(
+        self, job: "Job | Named", file: str, sha256: str
+    ) -> dict[str, np.ndarray]:
         packed = (self.folder(job) / file).read_bytes()
         if hashlib.sha256(packed).hexdigest() != sha256:
             raise ValueError(f"{file} is damaged")
@@ -167,6 +186,11 @@ class Store:
                 f"{self.root} holds results in format {found}, and this iclab writes "
                 f"format {_FORMAT}: choose another folder"
             )
+
+    def write(self, path: Path, content: bytes) -> None:
+        """Write a file beside the store, whole or not at all."""
+        with self._writing():
+            self._replace(path, content)
 
     def _replace(self, path: Path, content: bytes) -> None:
         """Write a file that nobody ever sees half written."""

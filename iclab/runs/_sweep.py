@@ -1,0 +1,213 @@
+"""Sweeps: a function of one's own at every point of a grid, as jobs of the engine."""
+
+import inspect
+import itertools
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from iclab.runs._cluster import Cluster
+from iclab.runs._engine import run_jobs
+from iclab.runs._environment import usable_cores
+from iclab.runs._events import Engine, Outcome
+from iclab.runs._function_code import function_digest
+from iclab.runs._job import Job
+from iclab.runs._points import pack
+from iclab.runs._processes import Processes
+from iclab.runs._store import Named, Store
+from iclab.runs._sweep_progress import Progress, progress
+from iclab.runs._sweep_result import Point, Sweep
+
+_FORMAT = 1
+_PLAN, _STORE = "sweep.json", "store"
+_WORK = "iclab.runs._points:compute_point"
+_RESERVED = ("seed", "key", "point")
+
+
+def sweep(
+    function: Callable[..., Any],
+    grid: Mapping[str, Any],
+    seeds: Any = 3,
+    out: str | os.PathLike[str] = "sweep",
+    *,
+    jobs: int | None = None,
+    cluster: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    quiet: bool = False,
+) -> Sweep:
+    """Call `function` at every point of `grid`, with every seed, and keep the answers.
+
+    It is called as `function(**point, seed=seed)`, or, if it has the two parameters
+    `point` and `key`, as `function(point, key)` with JAX's key of the seed. It returns
+    a number, an array, or a dict of these. It may come from a module, a script or a
+    notebook's cell, and its code is part of the name under which an answer is kept: in
+    the folder `out` nothing is computed twice, a sweep that was stopped goes on, and a
+    function that was changed is called again. A point whose call fails is kept as a
+    failure, the others go on, and the next sweep tries it again.
+
+    `jobs` processes do the work, one for each core by default, or the workers of a Dask
+    scheduler at `cluster`. `seeds` are 0, 1, … of a number, or a list of their own.
+    `force` computes again what is there.
+    """
+    plan = _plan(function, grid, seeds)
+    if cluster is not None and jobs is not None:
+        raise ValueError("sweep: `jobs` and `cluster` cannot both be given")
+    if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
+        raise ValueError(f"sweep: `jobs` must be a whole number ≥ 1, got {jobs!r}")
+    folder = Path(out)
+    store = Store(folder / _STORE)
+    packed = pack(function)
+    work = [
+        Job(
+            _WORK,
+            {key: plan[key] for key in ("function", "code", "keyed")} | {"point": at},
+            seed,
+            label=_label(at, seed),
+            packed=packed,
+        )
+        for at, seed in _points(plan)
+    ]
+    plan = {"format": _FORMAT, **plan, "jobs": [job.digest for job in work]}
+    store.write(folder / _PLAN, (json.dumps(plan, indent=1) + "\n").encode())
+    engine: Engine
+    if cluster is not None:
+        engine = Cluster(cluster)
+    else:
+        engine = Processes(jobs or usable_cores(), main=False)
+    with progress(len(work), folder, quiet=quiet) as show:
+        _run(work, store, engine, force, show)
+    return open_sweep(folder)
+
+
+def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
+    """What a sweep has found so far, from its folder; this computes nothing."""
+    folder = Path(folder)
+    try:
+        plan = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
+        sizes = map(len, [*plan["grid"].values(), plan["seeds"]])
+        names = [Named(digest) for digest in plan["jobs"]]
+        whole = plan["format"] == _FORMAT and math.prod(sizes) == len(names)
+        places = list(_points(plan)) if whole else []
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        raise ValueError(f"open_sweep: {folder} holds no sweep") from None
+    if not whole:
+        raise ValueError(
+            f"open_sweep: {folder} was written by another version of iclab"
+        )
+    store = Store(folder / _STORE, read_only=True)
+    points = [
+        _found(store, name, at, seed)
+        for name, (at, seed) in zip(names, places, strict=True)
+    ]
+    return Sweep(folder, plan["function"], plan["grid"], plan["seeds"], tuple(points))
+
+
+def _run(
+    work: Sequence[Job], store: Store, engine: Engine, force: bool, show: Progress
+) -> None:
+    for event in run_jobs(work, store=store, engine=engine, force=force):
+        if isinstance(event, Outcome):
+            show.ended(event)
+
+
+def _found(store: Store, name: Named, at: Mapping[str, Any], seed: int) -> Point:
+    kept = store.find(name)
+    if kept is not None:
+        return Point(dict(at), seed, kept.result, None, kept.seconds)
+    return Point(dict(at), seed, None, store.failure(name), None)
+
+
+def _plan(
+    function: Callable[..., Any], grid: Mapping[str, Any], seeds: Any
+) -> dict[str, Any]:
+    """All that is known before anything runs, as plain values; mistakes are said."""
+    axes = {str(name): _values(str(name), values) for name, values in grid.items()}
+    return {
+        "function": _name(function),
+        "code": function_digest(function),
+        "keyed": _keyed(function, axes),
+        "grid": axes,
+        "seeds": _seeds(seeds),
+        "begun": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def _points(plan: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], int]]:
+    """Every point with every seed, the last axis fastest, seeds fastest of all."""
+    for values in itertools.product(*plan["grid"].values()):
+        for seed in plan["seeds"]:
+            yield dict(zip(plan["grid"], values, strict=True)), seed
+
+
+def _values(name: str, values: Any) -> list[Any]:
+    if name in _RESERVED or not name.isidentifier():
+        raise ValueError(f"sweep: `grid` must not name an axis {name!r}")
+    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
+        raise ValueError(
+            f"sweep: `grid` must have a list of values for {name}, got {values!r}"
+        )
+    plain = [_plain(name, value) for value in values]
+    if not plain or len({json.dumps(value) for value in plain}) < len(plain):
+        raise ValueError(
+            f"sweep: `grid` must have different values for {name}, and at least one,"
+            f" got {plain}"
+        )
+    return plain
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A value of an axis as JSON has it: numbers of NumPy and JAX become Python's."""
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, (list, tuple)):
+        return [_plain(name, one) for one in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise ValueError(
+        f"sweep: `grid` must have numbers, words or lists of them for {name}, got"
+        f" {value!r}"
+    )
+
+
+def _seeds(seeds: Any) -> list[int]:
+    if isinstance(seeds, (str, bytes)) or not (
+        hasattr(seeds, "__iter__") or hasattr(seeds, "__index__")
+    ):
+        raise ValueError(f"sweep: `seeds` must be a number or a list, got {seeds!r}")
+    if hasattr(seeds, "__index__"):
+        seeds = range(int(seeds))
+    found = [int(seed) for seed in seeds]
+    if not found or len(set(found)) < len(found) or min(found) < 0:
+        raise ValueError(
+            f"sweep: `seeds` must be different numbers ≥ 0, at least one, got {found}"
+        )
+    return found
+
+
+def _keyed(function: Callable[..., Any], axes: Mapping[str, Any]) -> bool:
+    """Whether the function takes (point, key); its parameters must fit the grid."""
+    signature = inspect.signature(function)
+    if list(signature.parameters) == ["point", "key"]:
+        return True
+    try:
+        signature.bind(**axes, seed=0)
+    except TypeError as error:
+        names = ", ".join([*axes, "seed"])
+        raise ValueError(
+            f"sweep: `function` must take ({names}) or (point, key):"
+            f" {_name(function)}{signature} does not ({error})"
+        ) from None
+    return False
+
+
+def _name(function: Callable[..., Any]) -> str:
+    inner = getattr(function, "func", function)  # of a functools.partial
+    return str(getattr(inner, "__qualname__", type(inner).__qualname__))
+
+
+def _label(at: Mapping[str, Any], seed: int) -> str:
+    return ", ".join(f"{name}={value}" for name, value in (*at.items(), ("seed", seed)))

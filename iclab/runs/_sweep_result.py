@@ -1,0 +1,202 @@
+"""What a sweep has found: a table with a row for every point and seed."""
+
+import csv
+import html
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of the grid with a seed: what the function answered, or why not.
+
+    Without a result and an error it was not computed yet.
+    """
+
+    point: Mapping[str, Any]
+    seed: int
+    result: Mapping[str, Any] | None
+    error: str | None
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The answers of a function over a grid, from the folder where they are kept."""
+
+    folder: Path
+    function: str
+    grid: Mapping[str, Sequence[Any]]
+    seeds: Sequence[int]
+    points: tuple[Point, ...]
+
+    @property
+    def failures(self) -> list[Point]:
+        """Points whose last call failed."""
+        return [one for one in self.points if one.error is not None]
+
+    @property
+    def missing(self) -> list[Point]:
+        """Points that were not computed yet."""
+        return [one for one in self.points if one.result is None and one.error is None]
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of what the function returns."""
+        found = [name for one in self.points for name in one.result or ()]
+        return list(dict.fromkeys(found))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What the function returned, by name: the grid's axes first, then the seed.
+
+        Entries of points without an answer are NaN, or None among words.
+        """
+        shape = (*(len(values) for values in self.grid.values()), len(self.seeds))
+        return {name: self._array(name, shape) for name in self.columns}
+
+    def frame(self) -> "pd.DataFrame":
+        """A pandas DataFrame: a row for every point and seed, a column for every name.
+
+        Arrays have a column for every entry, `losses[0]`, `losses[1]`, … Points without
+        an answer have missing values, and failures their last line under `error`.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("frame() needs pandas: pip install pandas") from None
+        table = self._table()
+        return pd.DataFrame(
+            {name: pd.Series(values, dtype=_dtype(values)) for name, values in table}
+        )
+
+    def save_csv(self, path: str | os.PathLike[str] | None = None) -> Path:
+        """Write the table of `frame` as a CSV file, `sweep.csv` in the folder."""
+        path = self.folder / "sweep.csv" if path is None else Path(path)
+        names, values = zip(*self._table(), strict=True)
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(names)
+            writer.writerows(zip(*values, strict=True))
+        return path
+
+    def __repr__(self) -> str:
+        return f"<Sweep of {self.function}: {self._summary()}>"
+
+    def _repr_html_(self) -> str:
+        table = self._table()
+        rows = list(zip(*(values for _, values in table), strict=True))
+        shown = rows if len(rows) <= _SHOWN else [*rows[:10], None, *rows[-5:]]
+        head = "".join(f"<th>{html.escape(name)}</th>" for name, _ in table)
+        body = "".join(
+            f'<tr><td colspan="{len(table)}">…</td></tr>'
+            if row is None
+            else "<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>"
+            for row in shown
+        )
+        failed = "".join(
+            f"<details><summary>{html.escape(_place(one))}</summary>"
+            f"<pre>{html.escape(one.error or '')}</pre></details>"
+            for one in self.failures
+        )
+        words = html.escape(f"Sweep of {self.function}: {self._summary()}")
+        return f"<p>{words}</p><table><tr>{head}</tr>{body}</table>{failed}"
+
+    def _summary(self) -> str:
+        done = len(self.points) - len(self.failures) - len(self.missing)
+        parts = [f"{done} of {len(self.points)} points"]
+        if self.failures:
+            parts.append(f"{len(self.failures)} failed")
+        return f"{', '.join(parts)}, in {self.folder}"
+
+    def _array(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
+        values = [(one.result or {}).get(name) for one in self.points]
+        there = [np.asarray(value) for value in values if value is not None]
+        shapes = {value.shape for value in there}
+        if len(shapes) > 1:
+            raise ValueError(
+                f"arrays: `{name}` must have one shape at all points, got"
+                f" {' and '.join(map(str, sorted(shapes)))}: `points` has them as they"
+                " are"
+            )
+        if any(value.dtype.kind in "US" for value in there):
+            return np.array(values, object).reshape(shape)
+        inner = shapes.pop() if shapes else ()
+        filler = np.full(inner, np.nan)
+        whole = [filler if value is None else np.asarray(value) for value in values]
+        return np.stack(whole).reshape(*shape, *inner)
+
+    def _table(self) -> list[tuple[str, list[Any]]]:
+        """Columns of the wide table, in order."""
+        table = [(name, [one.point[name] for one in self.points]) for name in self.grid]
+        table.append(("seed", [one.seed for one in self.points]))
+        taken = {name for name, _ in table}
+        for name in self.columns:
+            values = [(one.result or {}).get(name) for one in self.points]
+            title = f"result.{name}" if name in taken else name
+            table += _spread(title, values)
+        if self.failures:
+            lines = [
+                one.error and one.error.strip().splitlines()[-1] for one in self.points
+            ]
+            table.append(("error", lines))
+        return table
+
+
+def _spread(name: str, values: list[Any]) -> list[tuple[str, list[Any]]]:
+    """A column, or one for every entry where values are arrays."""
+    arrays = [value for value in values if isinstance(value, np.ndarray)]
+    if not arrays:
+        return [(name, values)]
+    places = dict.fromkeys(at for one in arrays for at in np.ndindex(one.shape))
+    return [
+        (
+            f"{name}[{','.join(map(str, at))}]",
+            [_entry(value, at) for value in values],
+        )
+        for at in places
+    ]
+
+
+def _entry(value: Any, at: tuple[int, ...]) -> Any:
+    inside = (
+        isinstance(value, np.ndarray)
+        and value.ndim == len(at)
+        and all(i < n for i, n in zip(at, value.shape, strict=True))
+    )
+    return value[at].item() if inside else None
+
+
+def _dtype(values: list[Any]) -> str:
+    """The narrowest type of pandas for a column, with room for missing values."""
+    there = [value for value in values if value is not None]
+    whole = len(there) == len(values)
+    if there and all(isinstance(value, bool) for value in there):
+        return "bool" if whole else "boolean"
+    if there and all(type(value) is int for value in there):
+        return "int64" if whole else "Int64"
+    if there and all(type(value) in (int, float) for value in there):
+        return "float64"
+    return "object"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "" if value is None else html.escape(str(value))
+
+
+def _place(one: Point) -> str:
+    words = [
+        f"{name}={value}" for name, value in (*one.point.items(), ("seed", one.seed))
+    ]
+    return f"{', '.join(words)}: {(one.error or '').strip().splitlines()[-1]}"
