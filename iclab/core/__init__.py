@@ -1,7 +1,7 @@
 """What everything else is made of: prompts, predictors, matrices, error messages."""
 
+from iclab.core._checked import checked as checked
 from iclab.core._errors import (
-    Count as Count,
     finite_array as finite_array,
     finite_number as finite_number,
     is_traced as is_traced,
@@ -19,6 +19,19 @@ from iclab.core._predictor import (
     same_dimension as same_dimension,
 )
 from iclab.core._prompt import Prompt as Prompt
+from iclab.core._rules import (
+    Count as Count,
+    Covariance as Covariance,
+    NonNegative as NonNegative,
+    Number as Number,
+    Positive as Positive,
+    SecondMoment as SecondMoment,
+    Seed as Seed,
+    Share as Share,
+    Size as Size,
+    Symmetric as Symmetric,
+    between as between,
+)
 from iclab.core._symmetric import (
     covariance_matrix as covariance_matrix,
     inverse_square_root as inverse_square_root,

@@ -7,7 +7,7 @@ from typing import Any
 import jax.core
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 
 def require(holds: bool, owner: str, name: str, rule: str, value: object) -> None:
@@ -19,10 +19,6 @@ def require(holds: bool, owner: str, name: str, rule: str, value: object) -> Non
 def is_traced(value: object) -> bool:
     """Whether `value` is inside a JAX transformation and has no number to check."""
     return isinstance(value, jax.core.Tracer)
-
-
-# A number of things: an `int`, or an integer inside a JAX transformation.
-Count = int | Int[Array, ""]
 
 
 def positive_integer(value: Any, owner: str, name: str) -> Any:
@@ -46,8 +42,16 @@ def finite_number(
     if is_traced(value):
         return
     rule = "finite" if at_least == -math.inf else f"≥ {at_least:g} and finite"
-    number = float(np.asarray(value).item())
-    require(math.isfinite(number) and number >= at_least, owner, name, rule, number)
+    try:
+        number = float(np.asarray(value).item())
+    except OverflowError:
+        number = math.inf
+    except (TypeError, ValueError):
+        number = None
+    real = number is not None and not isinstance(value, (str, bytes))
+    require(real, owner, name, "a number", repr(value))
+    holds = number is not None and math.isfinite(number) and number >= at_least
+    require(holds, owner, name, rule, number)
 
 
 def finite_array(value: Array, owner: str, name: str) -> None:
@@ -65,7 +69,13 @@ def square_matrix(
 
     `dimension`, when given, is the d that the rest of the problem has.
     """
-    matrix = jnp.asarray(value)
+    try:
+        matrix = jnp.asarray(value)
+    except (TypeError, ValueError, OverflowError):
+        matrix = None
+    real = matrix is not None and not jnp.issubdtype(matrix.dtype, jnp.complexfloating)
+    require(real, owner, name, "a square matrix", repr(value))
+    assert matrix is not None
     if not jnp.issubdtype(matrix.dtype, jnp.floating):
         matrix = matrix.astype(float)
     square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] >= 1

@@ -51,11 +51,13 @@ def covariance_matrix(
 
 def square_root(matrix: Float[Array, "d d"]) -> Float[Array, "d d"]:
     """Symmetric square root of a positive semi-definite matrix."""
+    matrix = covariance_matrix(matrix, "square_root", "matrix", singular=True)
     eigenvalues, vectors = jnp.linalg.eigh(matrix)
     return (vectors * jnp.sqrt(jnp.clip(eigenvalues, 0))[None]) @ vectors.T
 
 
 def inverse_square_root(matrix: Float[Array, "d d"]) -> Float[Array, "d d"]:
     """Symmetric inverse square root of a positive definite matrix."""
+    matrix = covariance_matrix(matrix, "inverse_square_root", "matrix")
     eigenvalues, vectors = jnp.linalg.eigh(matrix)
     return (vectors / jnp.sqrt(eigenvalues)[None]) @ vectors.T

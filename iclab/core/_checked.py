@@ -1,0 +1,326 @@
+"""One way to read arguments: what a signature says is what a function takes.
+
+`checked` reads every argument by its annotation before the function sees it. Lists and
+NumPy numbers become what the annotation names; whatever is not that is refused with the
+owner, the argument's name, the rule and the value. Rules that types cannot say stand in
+the annotation too (`Positive`, `Covariance`, `Size`), or in the function's first lines.
+"""
+
+import collections.abc
+import functools
+import inspect
+import math
+import operator
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import AbstractArray
+
+from iclab.core._errors import finite_array, is_traced, require
+from iclab.core._rules import Matrix, Rule
+from iclab.core._symmetric import covariance_matrix, symmetric_matrix
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+
+def checked(function: FunctionT) -> FunctionT:
+    """Read the arguments of a function, or of a class's constructor, by annotation.
+
+    A function's result must be finite too: overflow is said, with the arguments that it
+    may come from, and never returned. Inside a JAX transformation shapes and types are
+    checked, values are not.
+    """
+    if isinstance(function, type):
+        wrapped = _reading(function.__init__, function.__name__, results=False)
+        function.__init__ = wrapped  # pyright: ignore[reportAttributeAccessIssue]
+        return function
+    *_, name = words = function.__qualname__.split(".")
+    owner = words[-2] if name == "__init__" else function.__qualname__
+    return _reading(function, owner, results=name != "__init__")
+
+
+def _reading(function: Any, owner: str, *, results: bool) -> Any:
+    signature = inspect.signature(function)
+    annotations = {
+        name: one.annotation
+        for name, one in signature.parameters.items()
+        if one.annotation is not one.empty
+        and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    }
+
+    @functools.wraps(function)
+    def read(*args: Any, **kwargs: Any) -> Any:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{owner}: {error}") from None
+        axes = _Axes()
+        for name, value in bound.arguments.items():
+            if name in annotations:
+                argument = _Argument(owner, name, axes)
+                bound.arguments[name] = argument.read(value, annotations[name])
+        result = function(*bound.args, **bound.kwargs)
+        if results:
+            _refuse_overflow(result, owner, bound.arguments)
+        return result
+
+    return read
+
+
+@dataclass
+class _Axes:
+    """Lengths of axes by their names, and the argument that had each one first."""
+
+    lengths: dict[str, int] = field(default_factory=dict)
+    first: dict[str, str] = field(default_factory=dict)
+
+    def fit(self, shape: tuple[int, ...], names: list[str], argument: str) -> bool:
+        """Whether a shape agrees with names of axes; if so they are known from now."""
+        stars = [place for place, name in enumerate(names) if name[0] in "*."]
+        if stars:
+            (star,) = stars
+            behind = len(names) - star - 1
+            if len(shape) < star + behind:
+                return False
+            shape = (*shape[:star], *shape[len(shape) - behind :])
+            names = [*names[:star], *names[star + 1 :]]
+        if len(shape) != len(names):
+            return False
+        lengths = dict(self.lengths)
+        for name, length in zip(names, shape, strict=True):
+            if name.isdigit():
+                lengths[name] = int(name)
+            # A name that stands alone is learnt; `d+1` is for the function to compare.
+            wanted = lengths.setdefault(name, length) if name.isalnum() else length
+            if length != wanted or length < 1:
+                return False
+        for name in lengths.keys() - self.lengths.keys():
+            self.lengths[name], self.first[name] = lengths[name], argument
+        return True
+
+    def rule(self, names: list[str], kind: str) -> str:
+        """What fits, in words."""
+        words = [str(self.lengths.get(name, name)) for name in names]
+        known = sorted(self.first[name] for name in names if name in self.first)
+        origin = f" like `{known[0]}`" if known else ""
+        if len(names) == 1 and names[0][0] not in "*.":
+            length = f"{words[0]} " if words != names else ""
+            return f"a vector of {length}{kind}{origin}"
+        if len(names) == 2 and names[0] == names[1]:
+            return f"a {'×'.join(words)} matrix" if known else "a square matrix"
+        if len(names) == 2:
+            return f"a {'×'.join(words)} matrix{origin}"
+        return f"an array of shape ({', '.join(words)}){origin}"
+
+
+@dataclass(frozen=True)
+class _Argument:
+    """An argument on its way in."""
+
+    owner: str
+    name: str
+    axes: _Axes
+
+    def read(self, value: Any, annotation: Any) -> Any:
+        """`value` as the annotation wants it."""
+        rules: list[Any] = []
+        if get_origin(annotation) is Annotated:
+            annotation, *metadata = get_args(annotation)
+            rules = [one for one in metadata if isinstance(one, (Rule, Matrix))]
+        options = _options(annotation)
+        if value is None and type(None) in options:
+            return None
+        options = [one for one in options if one is not type(None)]
+        value = self._typed(value, options, rules)
+        return functools.reduce(self._ruled, rules, value)
+
+    def _refuse(self, rule: str, value: object) -> typing.NoReturn:
+        require(False, self.owner, self.name, rule, _short(value))
+        raise AssertionError  # `require` has raised
+
+    def _typed(self, value: Any, options: list[Any], rules: list[Any]) -> Any:
+        arrays = [one for one in options if _is_array(one)]
+        shaped = [one for one in arrays if one.dim_str.split()]
+        if any(_holds(one, "key") for one in arrays):
+            return self._key(value)
+        real = float in options or any(_holds(one, "float") for one in arrays)
+        if not real and not shaped and (int in options or arrays):
+            return self._integer(value, rules)
+        if shaped and (len(options) == 1 or np.ndim(_known(value)) > 0):
+            return self._array(value, shaped[0])
+        if real:
+            plain = not arrays
+            return self._number(value, plain, rules)
+        return self._other(value, options)
+
+    def _integer(self, value: Any, rules: list[Any]) -> Any:
+        if is_traced(value):
+            return value
+        rule = rules[0].words if rules else "an integer"
+        try:
+            integer = None if isinstance(value, bool) else operator.index(value)
+        except TypeError:
+            integer = None
+        return self._refuse(rule, value) if integer is None else integer
+
+    def _number(self, value: Any, plain: bool, rules: list[Any]) -> Any:
+        """A number; where the annotation has no array, a `float`."""
+        if is_traced(value):
+            return value if value.ndim == 0 else self._refuse("a number", value)
+        known = _known(value)
+        if known is None or known.dtype.kind not in "iuf":
+            self._refuse("a number", value)
+        if known.ndim > 0:
+            self._refuse("a number", f"shape {known.shape}")
+        number = float(known)
+        if not math.isfinite(number):
+            self._refuse(rules[0].words if rules else "finite", number)
+        if plain or not isinstance(value, jax.Array):
+            return number if plain or not isinstance(value, int) else value
+        return value if known.dtype.kind == "f" else value.astype(float)
+
+    def _array(self, value: Any, annotation: Any) -> Any:
+        whole = not _holds(annotation, "float")
+        names = annotation.dim_str.split()
+        rule = self.axes.rule(names, "integers" if whole else "numbers")
+        array = value
+        if not isinstance(value, jax.Array):
+            known = _known(value)
+            if known is None:
+                self._refuse(rule, value)
+            with jax.ensure_compile_time_eval():  # a constant stays one inside `jit`
+                array = jnp.asarray(known)
+        kind = jnp.integer if whole else jnp.floating
+        if not whole and jnp.issubdtype(array.dtype, jnp.integer):
+            array = array.astype(float)
+        if not jnp.issubdtype(array.dtype, kind):
+            self._refuse(rule, f"{array.dtype} of shape {array.shape}")
+        if not self.axes.fit(array.shape, names, self.name):
+            self._refuse(rule, f"shape {array.shape}")
+        finite_array(array, self.owner, self.name)
+        return array
+
+    def _key(self, value: Any) -> Any:
+        dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+        new = dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
+        old = dtype == jnp.uint32 and shape in ((2,), (4,))
+        if not old and not (new and shape == ()):
+            self._refuse("a random key, as `jax.random.key(0)` makes one", value)
+        return value
+
+    def _other(self, value: Any, options: list[Any]) -> Any:
+        for one in options:
+            origin = get_origin(one) or one
+            if origin is Literal:
+                if isinstance(value, (str, int)) and value in get_args(one):
+                    return value
+            elif one is bool:
+                if isinstance(value, (bool, np.bool_)):
+                    return bool(value)
+            elif origin is tuple:
+                if isinstance(value, (tuple, list)):
+                    return self._tuple(value, get_args(one))
+            elif origin is collections.abc.Callable:
+                if callable(value):
+                    return value
+            elif not isinstance(origin, type) or isinstance(value, origin):
+                return value  # of the right class, or for the function to judge
+        return self._refuse(" or ".join(map(_named, options)), value)
+
+    def _tuple(self, value: Any, inside: tuple[Any, ...]) -> tuple[Any, ...]:
+        if len(inside) == 2 and inside[1] is Ellipsis:
+            return tuple(self.read(one, inside[0]) for one in value)
+        return tuple(value)
+
+    def _ruled(self, value: Any, rule: Rule | Matrix) -> Any:
+        if isinstance(rule, Matrix):
+            if rule.kind == "symmetric":
+                return symmetric_matrix(value, self.owner, self.name)
+            singular = rule.kind == "positive semi-definite"
+            return covariance_matrix(value, self.owner, self.name, singular=singular)
+        if not is_traced(value) and not rule.holds(value):
+            self._refuse(rule.words, value)
+        return value
+
+
+def _refuse_overflow(result: Any, owner: str, arguments: Mapping[str, Any]) -> None:
+    leaves = [leaf for leaf in jax.tree.leaves(result) if _is_number(leaf, "f")]
+    if all(np.all(np.isfinite(np.asarray(leaf, float))) for leaf in leaves):
+        return
+    largest = {
+        name: max(float(np.max(np.abs(leaf))) for leaf in numbers)
+        for name, value in arguments.items()
+        if (numbers := [x for x in jax.tree.leaves(value) if _is_number(x, "iuf")])
+    }
+    named = ", ".join(f"`{name}` up to {size:.3g}" for name, size in largest.items())
+    raise ValueError(f"{owner}: the result is beyond float64, with {named}")
+
+
+def _is_number(leaf: Any, kinds: str) -> bool:
+    """Whether there are numbers of these kinds in a leaf, and known ones."""
+    if not isinstance(leaf, (int, float, np.ndarray, np.generic, jax.Array)):
+        return False
+    if is_traced(leaf) or np.size(leaf) == 0:
+        return False
+    kind = {int: "i", float: "f"}.get(type(leaf))
+    dtype = getattr(leaf, "dtype", None)
+    if kind is None and dtype is not None:
+        kind = (
+            "f" if jnp.issubdtype(dtype, jnp.floating) else getattr(dtype, "kind", "")
+        )
+    return bool(kind) and kind in kinds
+
+
+def _known(value: Any) -> np.ndarray | None:
+    """`value` as NumPy understands it; None where that is no array of real numbers."""
+    if is_traced(value):
+        return np.empty((0,) * value.ndim)
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind == "O" and isinstance(value, int):
+            array = np.asarray(float(value))
+    except OverflowError:
+        return np.asarray(math.inf)
+    except (ValueError, TypeError):
+        return None
+    floating = array.dtype.kind in "iuf" or jnp.issubdtype(array.dtype, jnp.floating)
+    return array if floating else None
+
+
+def _options(annotation: Any) -> list[Any]:
+    if get_origin(annotation) in (typing.Union, types.UnionType):
+        return [one for part in get_args(annotation) for one in _options(part)]
+    return [annotation]
+
+
+def _is_array(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, AbstractArray)
+
+
+def _holds(annotation: Any, kind: str) -> bool:
+    """Whether an array type is one of keys, floats or integers."""
+    return any(kind in str(dtype) for dtype in annotation.dtypes)
+
+
+def _named(annotation: Any) -> str:
+    origin = get_origin(annotation) or annotation
+    if origin is Literal:
+        return " or ".join(map(repr, get_args(annotation)))
+    if origin is collections.abc.Callable:
+        return "a function"
+    if annotation is bool:
+        return "True or False"
+    name = getattr(origin, "__name__", str(origin)).removeprefix("Abstract")
+    return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+def _short(value: object) -> str:
+    described = isinstance(value, str) and "shape (" in value
+    text = " ".join((value if described else repr(value)).split())  # pyright: ignore
+    return text if len(text) <= 80 else f"{text[:77]}…"

@@ -1,0 +1,59 @@
+"""What an argument may be beyond its type, as annotations that `checked` reads."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from jaxtyping import Array, Float, Int
+
+# Longer axes are a mistake, and asking for one can end the process. Numbers that
+# allocate nothing (of samples, in a formula) may be larger.
+LARGEST_SIZE = 2**24
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What holds of a number, in words and as a test."""
+
+    words: str
+    holds: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """What a square matrix must be besides."""
+
+    kind: Literal["symmetric", "positive definite", "positive semi-definite"]
+
+
+def between(smallest: int, largest: int) -> Rule:
+    """The rule of an integer, for annotations as `Annotated[int, between(1, 64)]`."""
+    words = f"an integer from {smallest:,} to {largest:,}"
+    return Rule(words, lambda n: smallest <= n <= largest)
+
+
+_AT_LEAST_ONE = Rule("an integer ≥ 1", lambda n: n >= 1)
+
+# Numbers: a Python or NumPy number, or a JAX array without axes.
+Number = float | int | Float[Array, ""]
+Positive = Annotated[Number, Rule("> 0 and finite", lambda x: x > 0)]
+NonNegative = Annotated[Number, Rule("≥ 0 and finite", lambda x: x >= 0)]
+Share = Annotated[Number, Rule("between 0 and 1", lambda x: 0 < x < 1)]
+
+# Whole numbers. A `Count` may be traced; a `Size` is the length of an array.
+Count = Annotated[
+    int | Int[Array, ""],
+    _AT_LEAST_ONE,
+    Rule("an integer below 2⁶³", lambda n: n < 2**63),
+]
+Size = Annotated[
+    int,
+    _AT_LEAST_ONE,
+    Rule(f"an integer of at most {LARGEST_SIZE:,}", lambda n: n <= LARGEST_SIZE),
+]
+Seed = Annotated[int, Rule("an integer from 0 to 2⁶³ − 1", lambda n: 0 <= n < 2**63)]
+
+# Matrices.
+Symmetric = Annotated[Float[Array, "d d"], Matrix("symmetric")]
+Covariance = Annotated[Float[Array, "d d"], Matrix("positive definite")]
+SecondMoment = Annotated[Float[Array, "d d"], Matrix("positive semi-definite")]
