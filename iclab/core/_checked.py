@@ -29,20 +29,30 @@ from iclab.core._symmetric import covariance_matrix, symmetric_matrix
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
-def checked(function: FunctionT) -> FunctionT:
+@typing.overload
+def checked(function: FunctionT, *, finite: bool = True) -> FunctionT: ...
+
+
+@typing.overload
+def checked(*, finite: bool) -> Callable[[FunctionT], FunctionT]: ...
+
+
+def checked(function: Any = None, *, finite: bool = True) -> Any:
     """Read the arguments of a function, or of a class's constructor, by annotation.
 
-    A function's result must be finite too: overflow is said, with the arguments that it
-    may come from, and never returned. Inside a JAX transformation shapes and types are
+    A `finite` result is promised too: overflow is said, with the arguments that it may
+    come from, and never returned. Inside a JAX transformation shapes and types are
     checked, values are not.
     """
+    if function is None:
+        return functools.partial(checked, finite=finite)
     if isinstance(function, type):
         wrapped = _reading(function.__init__, function.__name__, results=False)
         function.__init__ = wrapped  # pyright: ignore[reportAttributeAccessIssue]
         return function
     *_, name = words = function.__qualname__.split(".")
     owner = words[-2] if name == "__init__" else function.__qualname__
-    return _reading(function, owner, results=name != "__init__")
+    return _reading(function, owner, results=finite and name != "__init__")
 
 
 def _reading(function: Any, owner: str, *, results: bool) -> Any:
@@ -115,7 +125,8 @@ class _Axes:
         if len(names) == 2 and names[0] == names[1]:
             return f"a {'×'.join(words)} matrix" if known else "a square matrix"
         if len(names) == 2:
-            return f"a {'×'.join(words)} matrix{origin}"
+            article = "an" if words[0][0] in "hHmMnNfFlLrRsSxX8" else "a"
+            return f"{article} {'×'.join(words)} matrix{origin}"
         return f"an array of shape ({', '.join(words)}){origin}"
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from iclab.core import finite_number, require
+from iclab.core import checked, finite_number, require
 
 # A promised mean or variance is refused when a sample is this many standard errors off.
 _CHECK_DRAWS, _CHECK_ERRORS = 1 << 14, 6.0
@@ -27,6 +27,7 @@ class AbstractCoefficientLaw(eqx.Module):
         """E λᵢ and E λᵢ²; (0, 1) is Assumption 1 of yang2024."""
 
 
+@checked
 class GaussianCoefficients(AbstractCoefficientLaw):
     """N(`mean`, `std`²): standard by default; mean 1 and std 2 is out of domain.
 
@@ -57,6 +58,7 @@ class RademacherCoefficients(AbstractCoefficientLaw):
         return 0.0, 1.0
 
 
+@checked
 class UnitCoefficients(AbstractCoefficientLaw):
     """Any law of mean 0 and variance 1: `draw(key, count)` gives independent entries.
 

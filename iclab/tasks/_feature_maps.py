@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from iclab.core import finite_array, finite_number, positive_integer, require
+from iclab.core import checked, finite_array, finite_number, positive_integer, require
 
 
 class AbstractFeatureMap(eqx.Module):
@@ -37,6 +37,7 @@ class PolynomialFeatures(AbstractFeatureMap):
     _dimension: int
     _factors: Int[Array, "m degree"]
 
+    @checked
     def __init__(self, input_dim: int, degree: int):
         owner = "PolynomialFeatures"
         self._dimension = positive_integer(input_dim, owner, "input_dim")
@@ -64,6 +65,7 @@ class PolynomialFeatures(AbstractFeatureMap):
         return jnp.prod(jnp.append(token, 1.0)[self._factors], axis=1)
 
 
+@checked
 class FourierFeatures(AbstractFeatureMap):
     r"""$f_i(v)=\sqrt{2/m}\,\cos(\langle\omega_i,v\rangle+b_i)$.
 
@@ -117,6 +119,7 @@ class FourierFeatures(AbstractFeatureMap):
         return math.sqrt(2 / self.feature_dim) * jnp.cos(angles)
 
 
+@checked
 class NetworkFeatures(AbstractFeatureMap):
     r"""A two-layer network, $f(v)=W_2\tanh(W_1v)$.
 

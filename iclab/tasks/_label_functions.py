@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from iclab.core import (
+    checked,
     finite_array,
     finite_number,
     positive_integer,
@@ -21,6 +22,7 @@ from iclab.core import (
 _HERMITE_NODES = 128
 
 
+@checked
 class LabelMoments(eqx.Module):
     r"""What a linear learner's risk depends on, for labels y and x ~ N(0, Λ).
 
@@ -79,6 +81,7 @@ class Quadratic(AbstractLabelFunction):
     direction: Float[Array, " d"]
     dimension: int
 
+    @checked
     def __init__(
         self, matrix: Float[Array, "d d"], direction: Float[Array, " d"] | None = None
     ):
@@ -143,6 +146,7 @@ class Cubic(AbstractRidgeFunction):
     slope: float
     dimension: int
 
+    @checked
     def __init__(self, direction: Float[Array, " d"], slope: float = 0.0):
         self.direction = _direction("Cubic", direction)
         finite_number(slope, "Cubic", "slope")
@@ -158,6 +162,7 @@ class Sine(AbstractRidgeFunction):
     direction: Float[Array, " d"]
     dimension: int
 
+    @checked
     def __init__(self, direction: Float[Array, " d"]):
         self.direction = _direction("Sine", direction)
         self.dimension = len(self.direction)
@@ -177,6 +182,7 @@ class ReLUNetwork(AbstractLabelFunction):
     output: Float[Array, " h"]
     dimension: int
 
+    @checked
     def __init__(self, hidden: Float[Array, "h d"], output: Float[Array, " h"]):
         self.hidden, self.output = jnp.asarray(hidden), jnp.asarray(output)
         found = f"shape {self.hidden.shape}"
@@ -196,6 +202,7 @@ class ReLUNetwork(AbstractLabelFunction):
         return None
 
 
+@checked
 def sampled_moments(
     function: AbstractLabelFunction,
     covariance: Float[Array, "d d"],

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from iclab.core import (
+    checked,
     covariance_matrix,
     finite_array,
     finite_number,
@@ -30,6 +31,7 @@ class LinearRegression(AbstractTask):
     _weight_root: Float[Array, "d d"]
     dimension: int
 
+    @checked
     def __init__(
         self,
         covariance: Float[Array, "d d"],

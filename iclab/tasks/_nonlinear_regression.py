@@ -3,7 +3,7 @@
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from iclab.core import covariance_matrix, finite_number, require, square_root
+from iclab.core import checked, covariance_matrix, finite_number, require, square_root
 from iclab.tasks._label_functions import (
     AbstractLabelFunction,
     LabelMoments,
@@ -27,6 +27,7 @@ class NonlinearRegression(AbstractTask):
     dimension: int
     _input_root: Float[Array, "d d"]
 
+    @checked
     def __init__(
         self,
         function: AbstractLabelFunction,

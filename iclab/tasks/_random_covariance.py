@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from iclab.core import finite_number, require
+from iclab.core import checked, finite_number, require
 from iclab.tasks._task import AbstractTask
 
 
@@ -24,6 +24,7 @@ class AbstractPositiveLaw(eqx.Module):
         """E λ, E λ², E λ³, exactly."""
 
 
+@checked
 class Exponential(AbstractPositiveLaw):
     """Exponential law with the given `mean`."""
 
@@ -39,6 +40,7 @@ class Exponential(AbstractPositiveLaw):
         return self.mean, 2 * self.mean**2, 6 * self.mean**3
 
 
+@checked
 class Gamma(AbstractPositiveLaw):
     """Gamma law with `shape` k and `scale` θ: mean kθ, variance kθ²."""
 
@@ -59,6 +61,7 @@ class Gamma(AbstractPositiveLaw):
         return first, second, second * (k + 2) * theta
 
 
+@checked
 class Uniform(AbstractPositiveLaw):
     """Uniform law between `low` ≥ 0 and `high` > `low`."""
 
@@ -79,6 +82,7 @@ class Uniform(AbstractPositiveLaw):
         return (a + b) / 2, (a * a + a * b + b * b) / 3, (a + b) * (a * a + b * b) / 4
 
 
+@checked
 class LogNormal(AbstractPositiveLaw):
     """Law of exp(z), z ~ N(`log_mean`, `log_std`²)."""
 
@@ -101,6 +105,7 @@ class LogNormal(AbstractPositiveLaw):
         )
 
 
+@checked
 class Fixed(AbstractPositiveLaw):
     """Always the same `value`."""
 
@@ -130,6 +135,7 @@ class RandomCovariance(AbstractTask):
     noise_std: float
     dimension: int
 
+    @checked
     def __init__(
         self,
         laws: tuple[AbstractPositiveLaw, ...],

@@ -8,6 +8,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from iclab.core import (
     Prompt,
+    checked,
     finite_array,
     finite_number,
     is_traced,
@@ -51,6 +52,7 @@ class Representation(AbstractTask):
     law: AbstractCoefficientLaw
     dimension: int
 
+    @checked
     def __init__(
         self,
         tokens: Float[Array, "K d"],
@@ -238,6 +240,7 @@ class Representation(AbstractTask):
         return jax.random.randint(key, (), 0, self.dictionary_size)
 
 
+@checked
 def gaussian_tokens(
     key: PRNGKeyArray, dictionary_size: int, input_dim: int
 ) -> Float[Array, "K d"]:
@@ -248,6 +251,7 @@ def gaussian_tokens(
     return jax.random.normal(key, (K, d))
 
 
+@checked
 def unit_tokens(
     key: PRNGKeyArray, dictionary_size: int, input_dim: int
 ) -> Float[Array, "K d"]:

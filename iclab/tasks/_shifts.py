@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from iclab.core import covariance_matrix, require, square_matrix, square_root
+from iclab.core import checked, covariance_matrix, require, square_matrix, square_root
 from iclab.tasks._task import AbstractTask
 
 
@@ -53,6 +53,7 @@ class TaskShift(AbstractShift):
     labelling: AbstractTask
     dimension: int
 
+    @checked
     def __init__(self, task: AbstractTask, labelling: AbstractTask):
         self.task, self.labelling = task, labelling
         self.dimension = task.dimension
@@ -101,6 +102,7 @@ class QueryShift(AbstractShift):
     dimension: int
     _query_root: Float[Array, "d d"]
 
+    @checked
     def __init__(self, task: AbstractTask, query_covariance: Float[Array, "d d"]):
         self.task, self.dimension = task, task.dimension
         Q = covariance_matrix(
@@ -130,6 +132,7 @@ class OrthogonalQuery(AbstractShift):
     task: AbstractTask
     dimension: int
 
+    @checked
     def __init__(self, task: AbstractTask):
         self.task, self.dimension = task, task.dimension
 
@@ -157,6 +160,7 @@ class CovariateShift(AbstractShift):
     transform: Float[Array, "d d"]
     dimension: int
 
+    @checked
     def __init__(self, task: AbstractTask, transform: Float[Array, "d d"]):
         self.task, self.dimension = task, task.dimension
         self.transform = square_matrix(

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from iclab.core import (
+    checked,
     covariance_matrix,
     finite_number,
     is_traced,
@@ -13,6 +14,7 @@ from iclab.core import (
 )
 
 
+@checked
 def ahn_optimum(
     covariance: Float[Array, "d d"],
     samples: int,

@@ -21,11 +21,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.core import covariance_matrix, finite_array, positive_integer, require
+from iclab.core import (
+    checked,
+    covariance_matrix,
+    finite_array,
+    positive_integer,
+    require,
+)
 
 LARGEST_DEGREE = 6
 
 
+@checked
 def expected_trace(
     words: Float[Array, "*batch k d d"],
     covariance: Float[Array, "d d"],

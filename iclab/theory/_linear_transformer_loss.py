@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, UInt32
 
 from iclab.core import (
+    checked,
     covariance_matrix,
     finite_array,
     finite_number,
@@ -25,6 +26,7 @@ _EXACT_LAYERS = LONGEST_WORD // 2
 Number = float | int | Float[Array, ""]
 
 
+@checked
 def linear_transformer_loss(
     A: Float[Array, "k d d"],
     B: Float[Array, "k d d"] | None = None,
@@ -88,6 +90,7 @@ def linear_transformer_loss(
     return total
 
 
+@checked
 def scalar_transformer_loss(
     a: Float[Array, " k"],
     b: Float[Array, " k"] | None,
@@ -136,6 +139,7 @@ def scalar_transformer_loss(
     return loss + dimension * power
 
 
+@checked
 def sampled_transformer_loss(
     A: Float[Array, "k d d"],
     B: Float[Array, "k d d"] | None,
@@ -306,6 +310,7 @@ def scalar_filter(
     return c, g
 
 
+@checked
 def transformer_loss_given(
     sample_covariance: Float[Array, "d d"],
     A: Float[Array, "k d d"],

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from iclab.core import (
+    checked,
     covariance_matrix,
     finite_array,
     finite_number,
@@ -31,6 +32,7 @@ class LoopedBounds(NamedTuple):
     distance: float
 
 
+@checked
 def looped_delta(dimension: int, samples: int, loops: int) -> float:
     r"""The paper's measure of how little a prompt tells, δ = (8Ld/√n)^{1/(2L)}.
 
@@ -43,6 +45,7 @@ def looped_delta(dimension: int, samples: int, loops: int) -> float:
     return (8 * L * d / math.sqrt(n)) ** (1 / (2 * L))
 
 
+@checked
 def moment_deviation(
     dimension: int, samples: int, order: int, *, corrected: bool = True
 ) -> float:
@@ -62,6 +65,7 @@ def moment_deviation(
     return 4 * k * d / math.sqrt(n)
 
 
+@checked
 def looped_optimum_bounds(dimension: int, samples: int, loops: int) -> LoopedBounds:
     r"""What Theorem 3.2 says about the optimum.
 
@@ -83,6 +87,7 @@ def looped_optimum_bounds(dimension: int, samples: int, loops: int) -> LoopedBou
     return LoopedBounds(loss, 8 * looped_delta(d, n, L) * d ** (1 / (2 * L)))
 
 
+@checked
 def dominance_threshold(
     dimension: int,
     samples: int,
@@ -103,6 +108,7 @@ def dominance_threshold(
     return 16 * L * d * (4.0 if form == "main" else 16.0) ** L / math.sqrt(n)
 
 
+@checked
 def dominance_constant(dimension: int, loops: int, *, corrected: bool = True) -> float:
     r"""The number κ of gradient dominance, ‖∇L‖² ≥ κ L^{(2L−1)/L}.
 
@@ -121,6 +127,7 @@ def dominance_constant(dimension: int, loops: int, *, corrected: bool = True) ->
     return L * L * d ** (-(L - 1) / L) if corrected else 1 / 16
 
 
+@checked
 def convergence_time(
     tolerance: float | int,
     loops: int,
@@ -154,6 +161,7 @@ def convergence_time(
     return slowness * L / (kappa * (L - 1))
 
 
+@checked
 def dominance_envelope(
     start: float | int,
     time: Float[Array, "*times"] | float | int,
@@ -187,6 +195,7 @@ def dominance_envelope(
     return scale**outer * (t + scale**inner * float(start) ** (-1 / power)) ** -power
 
 
+@checked
 def closeness_bound(
     tolerance: float | int, dimension: int, samples: int, loops: int
 ) -> tuple[float, float]:
@@ -210,6 +219,7 @@ def closeness_bound(
     return epsilon ** (2 * L) / 2, (4 + 16 * d ** (1 / (2 * L))) * epsilon
 
 
+@checked
 def closeness_bound_lemma_a_9(
     tolerance: float | int, dimension: int, samples: int, loops: int
 ) -> tuple[float, float]:
@@ -234,6 +244,7 @@ def closeness_bound_lemma_a_9(
     return loss, 4 * epsilon + 16 * delta * d ** (1 / (2 * L))
 
 
+@checked
 def out_of_distribution_bound(
     query: Float[Array, " d"],
     weights: Float[Array, " d"],
@@ -285,6 +296,7 @@ def out_of_distribution_bound(
     return float((1 + r) ** 2 * (1 + r - margin) ** (2 * L) * norms)
 
 
+@checked
 def spectral_distance(A: Float[Array, "d d"], B: Float[Array, "d d"]) -> float:
     r"""The smallest ε with (1 − ε)B ≼ A ≼ (1 + ε)B.
 

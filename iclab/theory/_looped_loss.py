@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, UInt32
 
 from iclab.core import (
+    checked,
     covariance_matrix,
     finite_array,
     finite_number,
@@ -26,6 +27,7 @@ _EXACT_LOOPS = LARGEST_DEGREE // 2
 MOST_LOOPS = 64
 
 
+@checked
 def looped_loss(
     A: Float[Array, "d d"],
     u: Float[Array, " d"] | None = None,
@@ -84,6 +86,7 @@ def looped_loss(
     return loss + noise_variance / n * _averaged_noise_words(A, Sigma, n, L)
 
 
+@checked
 def looped_loss_lemma_4_1(
     A: Float[Array, "d d"],
     *,
@@ -117,6 +120,7 @@ def looped_loss_lemma_4_1(
     return total
 
 
+@checked
 def sampled_looped_loss(
     A: Float[Array, "d d"],
     u: Float[Array, " d"] | None = None,
@@ -163,6 +167,7 @@ def sampled_looped_loss(
     return jnp.mean(losses), jnp.std(losses, ddof=1) / jnp.sqrt(draws)
 
 
+@checked
 def looped_loss_given(
     sample_covariance: Float[Array, "d d"],
     A: Float[Array, "d d"],
@@ -201,6 +206,7 @@ def looped_loss_given(
     return loss + noise_over_samples * jnp.sum((S @ H) * (H @ Sigma))
 
 
+@checked
 def loss_by_test_loops(
     step: Float[Array, ""] | float | int, dimension: int, samples: int, loops: int
 ) -> Float[Array, " loops"]:

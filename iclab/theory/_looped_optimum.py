@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.core import finite_number, positive_integer, require
+from iclab.core import checked, finite_number, positive_integer, require
 from iclab.theory._looped_loss import MOST_LOOPS
 from iclab.theory._wishart_moments import wishart_moments
 from iclab.theory._wishart_quadrature import (
@@ -26,6 +26,7 @@ _SCANNED = 4096
 _MOST_EXPANDED_LOOPS = 16
 
 
+@checked
 def looped_optimum(
     dimension: int,
     samples: int,
@@ -74,6 +75,7 @@ def looped_optimum(
     return step, signal * loss
 
 
+@checked
 def looped_expansion(dimension: int, loops: int) -> tuple[float, float]:
     r"""How the looped optimum approaches Σ⋆⁻¹ as the prompt grows.
 
@@ -98,6 +100,7 @@ def looped_expansion(dimension: int, loops: int) -> tuple[float, float]:
     return float(kappa), float(C)
 
 
+@checked
 def marchenko_pastur_looped_optimum(
     ratio: float | int, loops: int
 ) -> tuple[float, float]:
@@ -126,6 +129,7 @@ def marchenko_pastur_looped_optimum(
     return 1 / (1 + c), 1 - gained / (1 + c)
 
 
+@checked
 def looped_flow(
     step: Float[Array, ""] | float | int, dimension: int, samples: int, loops: int
 ) -> Float[Array, ""]:
@@ -148,6 +152,7 @@ def looped_flow(
     return 2 * L * weight @ (h * (1 - step * h) ** (2 * L - 1))
 
 
+@checked
 def looped_flow_limit(
     time: Float[Array, "*times"] | float | int, loops: int, *, start: float | int = 0.0
 ) -> Float[Array, "*times"]:

@@ -5,6 +5,7 @@ from jaxtyping import Array, Float
 
 from iclab.core import (
     Count,
+    checked,
     covariance_matrix,
     finite_number,
     is_traced,
@@ -16,6 +17,7 @@ from iclab.theory._lsa_optimum import gamma_matrix, random_covariance_coefficien
 from iclab.theory._moment_table import moment_table
 
 
+@checked
 def largest_initial_scale(
     covariance: Float[Array, "d d"], context_length: Count
 ) -> Float[Array, ""]:
@@ -34,6 +36,7 @@ def largest_initial_scale(
     )
 
 
+@checked
 def largest_initial_scale_random_covariance(
     moments: Float[Array, "3 d"],
     theta: Float[Array, "d d"],
@@ -56,6 +59,7 @@ def largest_initial_scale_random_covariance(
     return jnp.sqrt(2 * alignment / (jnp.sqrt(len(Theta)) * gamma_norm))
 
 
+@checked
 def expected_gamma_norm(
     diagonals: Float[Array, "draws d"], context_length: Count
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
@@ -78,6 +82,7 @@ def expected_gamma_norm(
     return jnp.mean(values), jnp.std(values, ddof=1) / jnp.sqrt(len(values))
 
 
+@checked
 def last_weight_bound(
     covariance: Float[Array, "d d"],
     context_length: Count,
@@ -107,6 +112,7 @@ def last_weight_bound(
     return jnp.sqrt(scale**2 / (2 * jnp.sqrt(d) * norm**2) * alignment * room)
 
 
+@checked
 def convergence_constant(
     covariance: Float[Array, "d d"],
     context_length: Count,
@@ -133,6 +139,7 @@ def convergence_constant(
     return 2 * bound**2 / conditioning
 
 
+@checked
 def last_weight_bound_random_covariance(
     moments: Float[Array, "3 d"],
     theta: Float[Array, "d d"],
@@ -162,6 +169,7 @@ def last_weight_bound_random_covariance(
     return jnp.sqrt(scale**2 / (2 * jnp.sqrt(d) * jnp.max(moments[1])) * room)
 
 
+@checked
 def convergence_constant_random_covariance(
     moments: Float[Array, "3 d"],
     context_length: Count,

@@ -3,11 +3,18 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import Count, covariance_matrix, positive_integer, square_matrix
+from iclab.core import (
+    Count,
+    checked,
+    covariance_matrix,
+    positive_integer,
+    square_matrix,
+)
 from iclab.theory._lsa_optimum import gamma_matrix, random_covariance_coefficients
 from iclab.theory._moment_table import moment_table
 
 
+@checked
 def lsa_flow(
     U11: Float[Array, "d d"],
     u_last: Float[Array, ""],
@@ -36,6 +43,7 @@ def lsa_flow(
     return dU11, du_last
 
 
+@checked
 def lsa_flow_random_covariance(
     U11: Float[Array, "d d"],
     u_last: Float[Array, ""],

@@ -3,10 +3,11 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import finite_number
+from iclab.core import checked, finite_number
 from iclab.theory._moment_table import moment_table
 
 
+@checked
 def lsa_limit_factor(moments: Float[Array, "3 d"]) -> Float[Array, " d"]:
     r"""Mean prediction over new random covariances, as a multiple of the truth.
 
@@ -24,6 +25,7 @@ def lsa_limit_factor(moments: Float[Array, "3 d"]) -> Float[Array, " d"]:
     return first * second / third
 
 
+@checked
 def lsa_limit_risk(
     training_moments: Float[Array, "3 d"],
     test_moments: Float[Array, "3 d"],

@@ -7,10 +7,17 @@ about Γ can be held against these losses.
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import Count, covariance_matrix, positive_integer, square_matrix
+from iclab.core import (
+    Count,
+    checked,
+    covariance_matrix,
+    positive_integer,
+    square_matrix,
+)
 from iclab.theory._moment_table import moment_table
 
 
+@checked
 def lsa_loss(
     U11: Float[Array, "d d"],
     u_last: Float[Array, ""] | float,
@@ -35,6 +42,7 @@ def lsa_loss(
     return 0.5 * _odd_part(u_last * U11, Lambda, N)
 
 
+@checked
 def lsa_full_loss(
     key_query: Float[Array, "k k"],
     value_projection: Float[Array, "k k"],
@@ -108,6 +116,7 @@ def _sandwiched_gram(
     return Lambda @ M @ Lambda + wick / N
 
 
+@checked
 def lsa_loss_random_covariance(
     U11: Float[Array, "d d"],
     u_last: Float[Array, ""] | float,

@@ -3,10 +3,17 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import Count, covariance_matrix, finite_number, positive_integer
+from iclab.core import (
+    Count,
+    checked,
+    covariance_matrix,
+    finite_number,
+    positive_integer,
+)
 from iclab.theory._moment_table import moment_table
 
 
+@checked
 def gamma_matrix(
     covariance: Float[Array, "d d"], context_length: Count
 ) -> Float[Array, "d d"]:
@@ -27,6 +34,7 @@ def gamma_matrix(
     return (1 + 1 / N) * Lambda + jnp.trace(Lambda) / N * jnp.eye(len(Lambda))
 
 
+@checked
 def optimal_preconditioner(
     covariance: Float[Array, "d d"],
     context_length: Count,
@@ -65,6 +73,7 @@ def optimal_preconditioner(
     return Omega @ jnp.linalg.inv(shrunk)
 
 
+@checked
 def lsa_optimum(
     covariance: Float[Array, "d d"], context_length: Count
 ) -> tuple[Float[Array, "d+1 d+1"], Float[Array, "d+1 d+1"]]:
@@ -86,6 +95,7 @@ def lsa_optimum(
     return _balanced_weights(optimal_preconditioner(Lambda, N))
 
 
+@checked
 def random_covariance_coefficients(
     moments: Float[Array, "3 d"], context_length: Count
 ) -> tuple[Float[Array, " d"], Float[Array, " d"], Float[Array, "d d"]]:
@@ -117,6 +127,7 @@ def random_covariance_coefficients(
     return gamma, second, jnp.where(jnp.eye(d, dtype=bool), gamma[:, None], zeta)
 
 
+@checked
 def lsa_optimum_random_covariance(
     moments: Float[Array, "3 d"], context_length: Count
 ) -> tuple[Float[Array, "d+1 d+1"], Float[Array, "d+1 d+1"]]:

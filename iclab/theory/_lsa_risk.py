@@ -7,6 +7,7 @@ from jaxtyping import Array, Float
 
 from iclab.core import (
     Count,
+    checked,
     covariance_matrix,
     finite_array,
     finite_number,
@@ -22,6 +23,7 @@ from iclab.theory._lsa_optimum import optimal_preconditioner
 _ROUND_OFF = 1e-8
 
 
+@checked
 def lsa_risk(
     preconditioner: Float[Array, "d d"],
     covariance: Float[Array, "d d"],
@@ -69,6 +71,7 @@ def lsa_risk(
     return jnp.trace(Omega @ bias) + noise_variance / M * jnp.trace(K @ Lambda)
 
 
+@checked
 def best_linear_risk(
     covariance: Float[Array, "d d"],
     cross_moment: Float[Array, " d"],
@@ -95,6 +98,7 @@ def best_linear_risk(
     return jnp.maximum(risk, 0)
 
 
+@checked
 def nonlinear_risk(
     best_weight: Float[Array, " d"],
     label_covariance: Float[Array, "d d"],
@@ -140,6 +144,7 @@ def nonlinear_risk(
     return best_risk + jnp.trace(Sigma @ G) / M + length / N**2
 
 
+@checked
 def linear_label_covariance(
     covariance: Float[Array, "d d"],
     weight: Float[Array, " d"],
@@ -161,6 +166,7 @@ def linear_label_covariance(
     return (w @ Lw + noise_variance) * Lambda + jnp.outer(Lw, Lw)
 
 
+@checked
 def lsa_risk_bound(
     covariance: Float[Array, "d d"],
     context_length: Count,
@@ -198,6 +204,7 @@ def lsa_risk_bound(
     return (d + 1) / M * energy + length / N**2
 
 
+@checked
 def sample_complexity(
     covariance: Float[Array, "d d"], accuracy: float
 ) -> tuple[int, int]:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.optimize
 from jaxtyping import Array, Float
 
-from iclab.core import finite_number, positive_integer, require
+from iclab.core import checked, finite_number, positive_integer, require
 from iclab.theory._linear_transformer_loss import layer_numbers, scalar_filter
 from iclab.theory._wishart_moments import wishart_moments
 from iclab.theory._wishart_quadrature import (
@@ -34,6 +34,7 @@ _ITERATIONS = 200
 _SMALLEST_LOSS = 1e-30
 
 
+@checked
 def optimal_steps(
     dimension: int,
     samples: int,
@@ -78,6 +79,7 @@ def optimal_steps(
     return jnp.asarray(steps), signal * loss
 
 
+@checked
 def optimal_filter(
     dimension: int,
     samples: int,
@@ -116,6 +118,7 @@ def optimal_filter(
     return jnp.array(g), signal * float(loss)
 
 
+@checked
 def marchenko_pastur_optimal_steps(
     ratio: float | int, layers: int
 ) -> tuple[Float[Array, " k"], float]:
@@ -144,6 +147,7 @@ def marchenko_pastur_optimal_steps(
     return jnp.asarray(1 / nodes), float(loss)
 
 
+@checked
 def optimal_gd_plus_plus(
     dimension: int, samples: int, layers: int
 ) -> tuple[Float[Array, " k"], Float[Array, " k"], float]:
@@ -173,6 +177,7 @@ def optimal_gd_plus_plus(
     return jnp.asarray(a), jnp.asarray(b), loss
 
 
+@checked
 def residual_polynomial(
     a: Float[Array, " k"], b: Float[Array, " k"] | None = None
 ) -> Float[Array, " m"]:

@@ -5,12 +5,14 @@ import math
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from iclab.core import checked
 from iclab.theory._representation_problem import Number
 from iclab.theory._representation_rates import RepresentationConstants
 
 Scalar = Float[Array, ""]
 
 
+@checked
 def key_query_gradient_bound(
     constants: RepresentationConstants, gamma: Number, alpha: Number, gap: Number
 ) -> Scalar:
@@ -25,6 +27,7 @@ def key_query_gradient_bound(
     return 2 * math.sqrt(2) * gamma * alpha * c.largest_column * jnp.sqrt(gap)
 
 
+@checked
 def value_gradient_bound(
     constants: RepresentationConstants, gamma: Number, gap: Number
 ) -> Scalar:
@@ -39,6 +42,7 @@ def value_gradient_bound(
     return c.root_norm * gamma * jnp.sqrt(2 * jnp.asarray(gap) / c.dictionary_size)
 
 
+@checked
 def attended_change_bound(
     constants: RepresentationConstants, key_query_change: Number
 ) -> Scalar:
@@ -52,6 +56,7 @@ def attended_change_bound(
     return 2 * constants.root_norm * key_query_change
 
 
+@checked
 def residual_change_bound(
     heads: int,
     gamma: Number,
@@ -71,6 +76,7 @@ def residual_change_bound(
     return jnp.asarray(scale * (2 * alpha * key_query_change + value_change))
 
 
+@checked
 def attended_bound(constants: RepresentationConstants) -> Scalar:
     r"""$\lVert b^h_k\rVert\le\lVert\bar Z\rVert_2$.
 
@@ -81,6 +87,7 @@ def attended_bound(constants: RepresentationConstants) -> Scalar:
     return constants.root_norm
 
 
+@checked
 def residual_bound(
     constants: RepresentationConstants, heads: int, gamma: Number, alpha: Number
 ) -> Scalar:
@@ -93,6 +100,7 @@ def residual_bound(
     return gamma * heads * alpha + constants.optimum_norm
 
 
+@checked
 def value_smoothness_bound(
     constants: RepresentationConstants,
     heads: int,

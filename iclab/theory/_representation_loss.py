@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import jax.scipy.linalg
 from jaxtyping import Array, Float
 
-from iclab.core import positive_integer, require, square_root
+from iclab.core import checked, positive_integer, require, square_root
 from iclab.theory._representation_problem import (
     Number,
     Problem,
@@ -14,6 +14,7 @@ from iclab.theory._representation_problem import (
 )
 
 
+@checked
 def softmax_columns(
     key_query: Float[Array, "H d d"], tokens: Float[Array, "K d"], context_length: int
 ) -> Float[Array, "H N K"]:
@@ -39,6 +40,7 @@ def softmax_columns(
     return positive / jnp.sum(positive, axis=1, keepdims=True)
 
 
+@checked
 def multi_head_weights(
     key_query: Float[Array, "H d d"],
     value: Float[Array, "H K"],
@@ -58,6 +60,7 @@ def multi_head_weights(
     return jnp.einsum("hk,hnk->nk", value, columns)
 
 
+@checked
 def representation_loss(
     weights: Float[Array, "N K"], features: Float[Array, "K m"], noise_variance: Number
 ) -> Float[Array, ""]:
@@ -80,6 +83,7 @@ def representation_loss(
     return (jnp.sum(error**2) + p.m * p.tau * noise) / (2 * p.K)
 
 
+@checked
 def representation_gap(
     weights: Float[Array, "N K"],
     optimum: Float[Array, "N K"],
@@ -105,6 +109,7 @@ def representation_gap(
     return squares / (2 * p.K)
 
 
+@checked
 def representation_optimum(
     features: Float[Array, "K m"], context_length: int, noise_variance: Number
 ) -> Float[Array, "N K"]:
@@ -127,6 +132,7 @@ def representation_optimum(
     return V[:, :size] @ along + copied
 
 
+@checked
 def representation_infimum(
     features: Float[Array, "K m"], context_length: int, noise_variance: Number
 ) -> Float[Array, ""]:
@@ -147,6 +153,7 @@ def representation_infimum(
     return _unexplained(p) + p.m * p.tau * (p.K - p.N) / (2 * p.K)
 
 
+@checked
 def representation_infimum_printed(
     features: Float[Array, "K m"], context_length: int, noise_variance: Number
 ) -> Float[Array, ""]:
@@ -160,6 +167,7 @@ def representation_infimum_printed(
     return _unexplained(problem(owner, features, context_length, noise_variance))
 
 
+@checked
 def representation_residuals_printed(
     weights: Float[Array, "N K"], features: Float[Array, "K m"], noise_variance: Number
 ) -> Float[Array, "N K"]:
@@ -176,6 +184,7 @@ def representation_residuals_printed(
     return weights - _solve(p.gram, targets)
 
 
+@checked
 def label_root(
     features: Float[Array, "K m"], context_length: int, noise_variance: Number
 ) -> Float[Array, "N N"]:
@@ -190,6 +199,7 @@ def label_root(
     )
 
 
+@checked
 def representation_gradient(
     key_query: Float[Array, "H d d"],
     value: Float[Array, "H K"],

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.core import finite_number, is_traced, require
+from iclab.core import checked, finite_number, is_traced, require
 from iclab.theory._representation_loss import (
     label_root,
     representation_optimum,
@@ -58,6 +58,7 @@ class LearningRates(NamedTuple):
     factor: Scalar
 
 
+@checked
 def representation_constants(
     features: Float[Array, "K m"], context_length: int, noise_variance: Number
 ) -> RepresentationConstants:
@@ -84,6 +85,7 @@ def representation_constants(
     )
 
 
+@checked
 def attention_eigenvalues(
     key_query: Float[Array, "H d d"],
     tokens: Float[Array, "K d"],
@@ -117,6 +119,7 @@ def attention_eigenvalues(
     return jnp.linalg.svd(B, compute_uv=False)[:, -1] ** 2
 
 
+@checked(finite=False)  # one token differs from all others, infinitely
 def distinct_coordinate(
     tokens: Float[Array, "N d"],
 ) -> tuple[int, float]:
@@ -147,6 +150,7 @@ def distinct_coordinate(
     return best, float(gaps[best])
 
 
+@checked
 def smallest_gamma(
     constants: RepresentationConstants, zeta: Number, heads: int
 ) -> Scalar:
@@ -167,6 +171,7 @@ def smallest_gamma(
     return jnp.asarray(zeta) ** -1.25 * jnp.sqrt(inner)
 
 
+@checked
 def weight_bound(
     constants: RepresentationConstants, zeta: Number, gamma: Number
 ) -> Scalar:
@@ -183,6 +188,7 @@ def weight_bound(
     return size / (gamma * zeta)
 
 
+@checked
 def smoothness_constant(
     constants: RepresentationConstants, heads: int, gamma: Number, alpha: Number
 ) -> Scalar:
@@ -206,6 +212,7 @@ def smoothness_constant(
     return jnp.sqrt(values + 16 * scale * size * inner)
 
 
+@checked
 def smoothness_constant_printed(
     constants: RepresentationConstants, heads: int, gamma: Number, alpha: Number
 ) -> Scalar:
@@ -222,6 +229,7 @@ def smoothness_constant_printed(
     return jnp.sqrt(values + 8 * gamma * c.largest_column * c.root_norm * size * inner)
 
 
+@checked
 def smoothness_constant_simple(
     constants: RepresentationConstants,
     heads: int,
@@ -259,6 +267,7 @@ def smoothness_constant_simple(
     return jnp.sqrt(norm**4 * squares)
 
 
+@checked
 def learning_rates(
     key_query: Float[Array, "H d d"],
     tokens: Float[Array, "K d"],
@@ -310,6 +319,7 @@ def learning_rates(
     return LearningRates(1 / L, value, gamma, L, zeta, alpha, factor)
 
 
+@checked
 def iterations_needed(
     constants: RepresentationConstants,
     features_norm: Number,
@@ -345,6 +355,7 @@ def iterations_needed(
     return jnp.log(size**2 * c.initial_gap / target) / -jnp.log(factor)
 
 
+@checked
 def label_norm_bound(
     features_norm: Number,
     context_length: int,

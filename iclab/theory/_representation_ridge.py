@@ -4,12 +4,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, UInt32
 
-from iclab.core import finite_array, finite_number, positive_integer, require
+from iclab.core import checked, finite_array, finite_number, positive_integer, require
 from iclab.theory._representation_problem import Number, problem
 from iclab.theory._wishart_quadrature import wishart_quadrature
 from iclab.theory._wishart_samples import wishart_samples
 
 
+@checked
 def icl_ridge(
     features: Float[Array, "K m"],
     labels: Float[Array, " N"],
@@ -37,6 +38,7 @@ def icl_ridge(
     return coefficients, jnp.concatenate([labels, features[p.N :] @ coefficients])
 
 
+@checked
 def ridge_coefficients(
     features: Float[Array, "N m"], labels: Float[Array, " N"], penalty: Number
 ) -> Float[Array, " m"]:
@@ -55,6 +57,7 @@ def ridge_coefficients(
     return _ridge_matrix(features.T, penalty) @ labels
 
 
+@checked
 def ridge_weights(
     features: Float[Array, "K m"], context_length: int, penalty: Number
 ) -> Float[Array, "N K"]:
@@ -75,6 +78,7 @@ def ridge_weights(
     return jnp.concatenate([jnp.eye(p.N), predicted], axis=1)
 
 
+@checked
 def representation_optimum_closed(
     features: Float[Array, "K m"], context_length: int, noise_variance: Number
 ) -> Float[Array, "N K"]:
@@ -92,6 +96,7 @@ def representation_optimum_closed(
     return ridge_weights(features, p.N, p.m * p.tau)
 
 
+@checked
 def performance_gap(
     features: Float[Array, "K m"],
     context_length: int,
@@ -122,6 +127,7 @@ def performance_gap(
     return jnp.sum(D * (power @ D)) / p.K
 
 
+@checked
 def mean_performance_gap(
     feature_dim: int,
     context_length: int,
@@ -151,6 +157,7 @@ def mean_performance_gap(
     return (K - N) / K * m * jnp.sum(masses * values)
 
 
+@checked
 def sampled_performance_gap(
     key: Key[Array, ""] | UInt32[Array, "2"],
     feature_dim: int,

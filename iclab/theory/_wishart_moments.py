@@ -8,12 +8,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import covariance_matrix, positive_integer, require
+from iclab.core import checked, covariance_matrix, positive_integer, require
 
 # E[S^8] mixes every partition of 8; beyond that nothing in the library asks for it.
 _LARGEST_MATRIX_ORDER = 8
 
 
+@checked
 def wishart_moments(dimension: int, samples: int, order: int) -> list[Fraction]:
     r"""Exact moments of the mean spectrum of an isotropic sample covariance.
 
@@ -51,6 +52,7 @@ def wishart_moments(dimension: int, samples: int, order: int) -> list[Fraction]:
     return _normalised(M[: K + 1], d, n)
 
 
+@checked
 def wishart_moments_zonal(dimension: int, samples: int, order: int) -> list[Fraction]:
     r"""The moments of `wishart_moments` as sums over hooks with one more row.
 
@@ -72,6 +74,7 @@ def wishart_moments_zonal(dimension: int, samples: int, order: int) -> list[Frac
     return _normalised(M, d, n)
 
 
+@checked
 def wishart_moments_by_traces(
     dimension: int, samples: int, order: int
 ) -> list[Fraction]:
@@ -109,6 +112,7 @@ def wishart_moments_by_traces(
     return _normalised([expectation([k]) for k in range(K + 1)], d, n)
 
 
+@checked
 def wishart_matrix_moments(
     covariance: Float[Array, "d d"], samples: int, order: int
 ) -> Float[Array, "k d d"]:

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.core import finite_number, positive_integer, require
+from iclab.core import checked, finite_number, positive_integer, require
 from iclab.theory._wishart_moments import wishart_moments
 
 # Up to here every weight is a normal float64, even at d = n = 1, where the spectrum is
@@ -20,6 +20,7 @@ LARGEST_DEGREE = 255
 _DIGITS = 50
 
 
+@checked
 def wishart_quadrature(
     dimension: int, samples: int, degree: int
 ) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
@@ -48,6 +49,7 @@ def wishart_quadrature(
     return jnp.asarray(nodes), jnp.asarray(weights)
 
 
+@checked
 def marchenko_pastur_quadrature(
     ratio: float | int, degree: int
 ) -> tuple[Float[Array, " m"], Float[Array, " m"]]:

@@ -6,9 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, UInt32
 
-from iclab.core import covariance_matrix, positive_integer, require
+from iclab.core import checked, covariance_matrix, positive_integer, require
 
 
+@checked
 def wishart_samples(
     key: Key[Array, ""] | UInt32[Array, "2"],
     covariance: Float[Array, "d d"],

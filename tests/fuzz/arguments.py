@@ -120,7 +120,7 @@ class Draws:
             inside = [a for a in get_args(annotation) if a is not Ellipsis] or [float]
             return tuple(self.fitting(inside[0]) for _ in range(self._size("length")))
         if origin in (collections.abc.Mapping, dict):
-            key, inside = get_args(annotation) or (str, float)
+            inside = (get_args(annotation) or (str, float))[1]
             return {"one": self.fitting(inside), "two": self.fitting(inside)}
         if annotation is optax.GradientTransformation:
             return optax.sgd(0.1)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from tests.fuzz.arguments import Draws, callables, described
@@ -57,13 +58,13 @@ def _call(number: int, name: str, function: Any) -> Surprise | None:
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         arguments = Draws(number, Path(folder)).arguments(function)
-        found = _outcome(function, arguments)
+        found = outcome(function, arguments)
     return (
         None if found is None else Surprise(number, name, described(arguments), found)
     )
 
 
-def _outcome(function: Any, arguments: dict[str, Any]) -> str | None:
+def outcome(function: Any, arguments: dict[str, Any]) -> str | None:
     """What is wrong with how a call ended."""
     try:
         with _in_time():
@@ -87,10 +88,10 @@ def _outcome(function: Any, arguments: dict[str, Any]) -> str | None:
 
 
 def _finite(result: Any) -> bool:
-    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(result)
-              if isinstance(leaf, (float, complex, np.ndarray, jax.Array))
-              and not jax.dtypes.issubdtype(getattr(leaf, "dtype", float), jax.dtypes.prng_key)]  # fmt: skip
-    return all(np.all(np.isfinite(leaf)) for leaf in leaves if leaf.dtype.kind in "fc")
+    numbers = (float, complex, np.ndarray, jax.Array)
+    leaves = [leaf for leaf in jax.tree.leaves(result) if isinstance(leaf, numbers)]
+    inexact = [x for x in leaves if jnp.issubdtype(jnp.result_type(x), jnp.inexact)]
+    return all(np.all(np.isfinite(np.asarray(leaf))) for leaf in inexact)
 
 
 @contextlib.contextmanager

@@ -68,7 +68,9 @@ def test_tasks_from_maps(getkey):
         ),
         (
             lambda: FourierFeatures(jnp.ones((3, 2)), jnp.ones(2)),
-            "FourierFeatures: `phases` must be a vector of 3, got shape (2,)",
+            "FourierFeatures: `phases` must be a vector of 3 numbers"
+            " like `frequencies`,"
+            " got shape (2,)",
         ),
         (
             lambda: FourierFeatures.random(
@@ -78,7 +80,8 @@ def test_tasks_from_maps(getkey):
         ),
         (
             lambda: NetworkFeatures(jnp.ones((3, 2)), jnp.ones((4, 2))),
-            "NetworkFeatures: `output` must be of 3 columns, got shape (4, 2)",
+            "NetworkFeatures: `output` must be an m×3 matrix like `hidden`,"
+            " got shape (4, 2)",
         ),
     ],
 )

@@ -122,11 +122,12 @@ def test_raw_moments_become_a_covariance():
         ),
         (
             lambda: Quadratic(jnp.eye(2), jnp.ones(3)),
-            "Quadratic: `direction` must be a vector of dimension 2, got shape (3,)",
+            "Quadratic: `direction` must be a vector of 2 numbers like `matrix`,"
+            " got shape (3,)",
         ),
         (
             lambda: Cubic(jnp.ones((2, 2))),
-            "Cubic: `direction` must be a vector of dimension d, got shape (2, 2)",
+            "Cubic: `direction` must be a vector of numbers, got shape (2, 2)",
         ),
         (
             lambda: Cubic(jnp.ones(2), float("nan")),
@@ -138,11 +139,12 @@ def test_raw_moments_become_a_covariance():
         ),
         (
             lambda: ReLUNetwork(jnp.ones(3), jnp.ones(3)),
-            "ReLUNetwork: `hidden` must be an H×d matrix, got shape (3,)",
+            "ReLUNetwork: `hidden` must be an h×d matrix, got shape (3,)",
         ),
         (
             lambda: ReLUNetwork(jnp.ones((4, 3)), jnp.ones(3)),
-            "ReLUNetwork: `output` must be a vector of 4 weights, got shape (3,)",
+            "ReLUNetwork: `output` must be a vector of 4 numbers like `hidden`,"
+            " got shape (3,)",
         ),
         (
             lambda: ReLUNetwork(jnp.full((4, 3), jnp.inf), jnp.ones(4)),

@@ -134,12 +134,12 @@ def _made(tokens=None, features=None, **options):
         ),
         (
             lambda: _made(features=jnp.ones((4, 2))),
-            "Representation: `features` must be a table of 3 rows, one per token,"
+            "Representation: `features` must be a 3×m matrix like `tokens`,"
             " got shape (4, 2)",
         ),
         (
             lambda: _made(features=jnp.ones(3)),
-            "Representation: `features` must be a matrix, one row per token,"
+            "Representation: `features` must be a 3×m matrix like `tokens`,"
             " got shape (3,)",
         ),
         (

@@ -223,7 +223,8 @@ def test_what_the_exact_loss_cannot_do():
 def test_bad_input(unchecked):
     A, setting = jnp.ones((2, 2, 2)), {"covariance": jnp.eye(2), "samples": 3}
     assert raised(linear_transformer_loss, jnp.ones((2, 2)), **setting) == (
-        "linear_transformer_loss: `A` must be one 2×2 matrix a layer, got shape (2, 2)"
+        "linear_transformer_loss: `A` must be an array of shape (k, d, d),"
+        " got shape (2, 2)"
     )
     assert raised(linear_transformer_loss, A * jnp.inf, **setting) == (
         "linear_transformer_loss: `A` must be finite, got 8 entries that are not"
@@ -244,7 +245,8 @@ def test_bad_input(unchecked):
     )
     draws = {"key": jax.random.key(0), "draws": 10}
     assert raised(sampled_transformer_loss, A, A[:1], **setting, **draws) == (
-        "sampled_transformer_loss: `B` must be 2 matrices of shape 2×2, as `A` is, got "
+        "sampled_transformer_loss: `B` must be an array of shape (2, 2, 2) like `A`,"
+        " got "
         "shape (1, 2, 2)"
     )
     assert raised(

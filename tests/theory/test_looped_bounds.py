@@ -123,9 +123,9 @@ def test_hypotheses_that_fail_are_named():
     rule = "at least 2, since the exponent L/(L−1) is infinite for one"
     with refused(f"convergence_time: `loops` must be {rule}, got 1"):
         convergence_time(0.1, 1, dimension=3)
-    with refused("convergence_time: `tolerance` must be > 0, got 0"):
+    with refused("convergence_time: `tolerance` must be > 0, got 0.0"):
         convergence_time(0, 2, dimension=3)
-    with refused("dominance_envelope: `start` must be > 0, got 0"):
+    with refused("dominance_envelope: `start` must be > 0, got 0.0"):
         dominance_envelope(0, 1.0, 2)
     with refused(
         "spectral_distance: `A` must be symmetric, got entries that differ from their "
@@ -135,8 +135,8 @@ def test_hypotheses_that_fail_are_named():
 
 
 def test_shapes_are_checked(unchecked):
-    rule = "out_of_distribution_bound: `query` must be a vector of length 2"
-    with refused(f"{rule}, got shape (3,)"):
+    rule = "out_of_distribution_bound: `weights` must be a vector of 3 numbers"
+    with refused(f"{rule} like `query`, got shape (2,)"):
         out_of_distribution_bound(
             jnp.ones(3),
             jnp.ones(2),

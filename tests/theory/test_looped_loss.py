@@ -105,7 +105,9 @@ def test_refusals():
 
 
 def test_shapes_are_checked(unchecked):
-    with refused("looped_loss: `A` must be a 2×2 matrix, got shape (3, 3)"):
+    with refused("looped_loss: `covariance` must be a 3×3 matrix, got shape (2, 2)"):
         looped_loss(jnp.eye(3), **SETTING, loops=1)
-    with refused("looped_loss: `u` must be a vector of length 2, got shape (3,)"):
+    with refused(
+        "looped_loss: `u` must be a vector of 2 numbers like `A`, got shape (3,)"
+    ):
         looped_loss(A, jnp.zeros(3), **SETTING, loops=1)

@@ -224,7 +224,8 @@ EYE, LONG, MOMENTS_2 = jnp.eye(2), jnp.ones((3, 3)), jnp.ones((3, 2))
         ),
         (
             lambda: convergence_constant(jnp.ones((2, 3)), 5, EYE, 0.1),
-            "last_weight_bound: `covariance` must be a square matrix, got shape (2, 3)",
+            "convergence_constant: `covariance` must be a square matrix,"
+            " got shape (2, 3)",
         ),
         (
             lambda: last_weight_bound_random_covariance(MOMENTS_2, EYE, -1.0, 1.0),

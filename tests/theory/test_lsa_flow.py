@@ -72,7 +72,7 @@ def test_ledger_value_at_time_one():
     [
         (
             lambda: lsa_flow(jnp.eye(2), jnp.ones(()), jnp.ones((2, 3)), 5),
-            "lsa_flow: `covariance` must be a square matrix, got shape (2, 3)",
+            "lsa_flow: `covariance` must be a 2×2 matrix, got shape (2, 3)",
         ),
         (
             lambda: lsa_flow(jnp.eye(2), jnp.ones(()), jnp.eye(2), 0),
@@ -82,8 +82,8 @@ def test_ledger_value_at_time_one():
             lambda: lsa_flow_random_covariance(
                 jnp.eye(2), jnp.ones(()), jnp.ones((2, 2)), 5
             ),
-            "lsa_flow_random_covariance: `moments` must be a 3×d table of"
-            " E λ, E λ², E λ³, got shape (2, 2)",
+            "lsa_flow_random_covariance: `moments` must be a 3×2 matrix like `U11`,"
+            " got shape (2, 2)",
         ),
         (
             lambda: lsa_flow_random_covariance(
@@ -93,7 +93,7 @@ def test_ledger_value_at_time_one():
         ),
         (
             lambda: lsa_flow(jnp.eye(3), jnp.ones(()), jnp.eye(2), 5),
-            "lsa_flow: `U11` must be a 2×2 matrix, got shape (3, 3)",
+            "lsa_flow: `covariance` must be a 3×3 matrix, got shape (2, 2)",
         ),
     ],
 )

@@ -108,7 +108,7 @@ EYE, MOMENTS = jnp.eye(2), jnp.ones((3, 2))
     [
         (
             lambda: lsa_loss(jnp.eye(3), 1.0, EYE, 5),
-            "lsa_loss: `U11` must be a 2×2 matrix, got shape (3, 3)",
+            "lsa_loss: `covariance` must be a 3×3 matrix, got shape (2, 2)",
         ),
         (
             lambda: lsa_loss(jnp.ones((2, 3)), 1.0, EYE, 5),
@@ -125,7 +125,7 @@ EYE, MOMENTS = jnp.eye(2), jnp.ones((3, 2))
         ),
         (
             lambda: lsa_full_loss(EYE, jnp.eye(3), EYE, 5),
-            "lsa_full_loss: `key_query` must be a 3×3 matrix, got shape (2, 2)",
+            "lsa_full_loss: `value_projection` must be a 2×2 matrix, got shape (3, 3)",
         ),
         (
             lambda: lsa_full_loss(jnp.eye(3), EYE, EYE, 5),
@@ -142,7 +142,8 @@ EYE, MOMENTS = jnp.eye(2), jnp.ones((3, 2))
         ),
         (
             lambda: lsa_loss_random_covariance(jnp.eye(1), 1.0, MOMENTS, 5),
-            "lsa_loss_random_covariance: `U11` must be a 2×2 matrix, got shape (1, 1)",
+            "lsa_loss_random_covariance: `moments` must be a 3×1 matrix like `U11`,"
+            " got shape (3, 2)",
         ),
         (
             lambda: lsa_loss_random_covariance(EYE, 1.0, MOMENTS, -1),

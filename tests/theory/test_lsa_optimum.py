@@ -184,12 +184,12 @@ def test_bad_input_is_named(function, covariance, N, complaint):
         (
             jnp.ones((2, 3)),
             5,
-            "`moments` must be a 3×d table of E λ, E λ², E λ³, got shape (2, 3)",
+            "`moments` must be a 3×d matrix, got shape (2, 3)",
         ),
         (
             jnp.ones(3),
             5,
-            "`moments` must be a 3×d table of E λ, E λ², E λ³, got shape (3,)",
+            "`moments` must be a 3×d matrix, got shape (3,)",
         ),
         (
             jnp.ones((3, 2)).at[0, 0].set(jnp.nan),

@@ -279,7 +279,7 @@ EYE, ONES = jnp.eye(2), jnp.ones(2)
         ),
         (
             lambda: lsa_risk(EYE, jnp.ones((2, 3)), 3),
-            "lsa_risk: `covariance` must be a square matrix, got shape (2, 3)",
+            "lsa_risk: `covariance` must be a 2×2 matrix, got shape (2, 3)",
         ),
         (
             lambda: lsa_risk(EYE, jnp.array([[1.0, 1.0], [0.0, 1.0]]), 3),
@@ -314,7 +314,8 @@ EYE, ONES = jnp.eye(2), jnp.ones(2)
         ),
         (
             lambda: lsa_risk(EYE, EYE, 3, weight=jnp.ones(3)),
-            "lsa_risk: `weight` must be a vector of dimension 2, got shape (3,)",
+            "lsa_risk: `weight` must be a vector of 2 numbers like `preconditioner`,"
+            " got shape (3,)",
         ),
         (
             lambda: lsa_risk(EYE, EYE, 3, weight=jnp.array([1.0, jnp.inf])),
@@ -330,7 +331,8 @@ EYE, ONES = jnp.eye(2), jnp.ones(2)
         ),
         (
             lambda: best_linear_risk(EYE, jnp.ones(3), 1.0),
-            "best_linear_risk: `cross_moment` must be a vector of dimension 2,"
+            "best_linear_risk: `cross_moment` must be a vector of 2 numbers"
+            " like `covariance`,"
             " got shape (3,)",
         ),
         (
@@ -352,8 +354,7 @@ EYE, ONES = jnp.eye(2), jnp.ones(2)
         ),
         (
             lambda: nonlinear_risk(jnp.ones(3), EYE, 1.0, EYE, 5, 5),
-            "nonlinear_risk: `best_weight` must be a vector of dimension 2,"
-            " got shape (3,)",
+            "nonlinear_risk: `label_covariance` must be a 3×3 matrix, got shape (3,)",
         ),
         (
             lambda: nonlinear_risk(ONES, EYE, 1.0, EYE, 0, 5),
@@ -387,7 +388,7 @@ EYE, ONES = jnp.eye(2), jnp.ones(2)
         ),
         (
             lambda: sample_complexity(EYE, math.nan),
-            "sample_complexity: `accuracy` must be > 0 and finite, got nan",
+            "sample_complexity: `accuracy` must be finite, got nan",
         ),
     ],
 )

@@ -236,12 +236,11 @@ def test_bad_residual_polynomial(unchecked):
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         residual_polynomial(jnp.ones((2, 2)))
     assert str(caught.value) == (
-        "residual_polynomial: `a` must be a vector, one number a layer, got "
-        "shape (2, 2)"
+        "residual_polynomial: `a` must be a vector of numbers, got shape (2, 2)"
     )
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         residual_polynomial(jnp.ones(2), jnp.ones(3))
     assert str(caught.value) == (
-        "residual_polynomial: `b` must be a vector of length 2, as `a` is, got "
+        "residual_polynomial: `b` must be a vector of 2 numbers like `a`, got "
         "shape (3,)"
     )

@@ -166,23 +166,23 @@ def test_noiseless_limit():
         ),
         (
             lambda: representation_loss(jnp.ones((2, 3)), FEATURES, TAU),
-            "representation_loss: `weights` must be an N×4 matrix, a column per row of"
-            " `features`, got shape (2, 3)",
+            "representation_loss: `features` must be a 3×m matrix like `weights`,"
+            " got shape (4, 2)",
         ),
         (
             lambda: softmax_columns(jnp.ones((1, 3, 3)), TOKENS, N),
-            "softmax_columns: `key_query` must be a stack of 2×2 matrices, as tokens"
-            " have dimension 2, got shape (1, 3, 3)",
+            "softmax_columns: `tokens` must be a K×3 matrix like `key_query`,"
+            " got shape (4, 2)",
         ),
         (
             lambda: multi_head_weights(Q, W[:2], TOKENS, N),
-            "multi_head_weights: `value` must be of shape (3, 4), heads by tokens,"
+            "multi_head_weights: `value` must be a 3×K matrix like `key_query`,"
             " got shape (2, 4)",
         ),
         (
             lambda: representation_gradient(Q, W, TOKENS, FEATURES[:3], N, TAU),
-            "representation_gradient: `tokens` must be a matrix of 3 rows, one per row"
-            " of `features`, got shape (4, 2)",
+            "representation_gradient: `features` must be a 4×m matrix like `value`,"
+            " got shape (3, 2)",
         ),
         (
             lambda: representation_residuals_printed(jnp.ones((3, 4)), FEATURES, TAU),

@@ -164,7 +164,7 @@ def _rates(**options):
         ),
         (
             lambda: _rates(smoothness="loose"),
-            "learning_rates: `smoothness` must be 'corrected', 'printed' or 'simple',"
+            "learning_rates: `smoothness` must be 'corrected' or 'printed' or 'simple',"
             " got 'loose'",
         ),
         (

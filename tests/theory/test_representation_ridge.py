@@ -126,7 +126,9 @@ FEATURES, LABELS = _instance(3, 5)
         ),
         (
             lambda: ridge_coefficients(FEATURES, LABELS, 1.0),
-            "ridge_coefficients: `labels` must be a vector of 12, got shape (3,)",
+            "ridge_coefficients: `labels` must be a vector of 12 numbers"
+            " like `features`,"
+            " got shape (3,)",
         ),
         (
             lambda: ridge_weights(FEATURES, 3, -1.0),
