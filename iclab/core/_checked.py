@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import AbstractArray
 
 from iclab.core._errors import finite_array, is_traced, require
-from iclab.core._rules import Matrix, Rule
+from iclab.core._rules import LARGEST_INTEGER, Matrix, Rule
 from iclab.core._symmetric import covariance_matrix, symmetric_matrix
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
@@ -75,9 +75,12 @@ def _reading(function: Any, owner: str, *, results: bool) -> Any:
             if name in annotations:
                 argument = _Argument(owner, name, axes)
                 bound.arguments[name] = argument.read(value, annotations[name])
-        result = function(*bound.args, **bound.kwargs)
-        if results:
-            _refuse_overflow(result, owner, bound.arguments)
+        try:
+            result = function(*bound.args, **bound.kwargs)
+        except OverflowError:
+            raise _beyond(owner, bound.arguments) from None
+        if results and not _finite(result):
+            raise _beyond(owner, bound.arguments)
         return result
 
     return read
@@ -178,7 +181,11 @@ class _Argument:
             integer = None if isinstance(value, bool) else operator.index(value)
         except TypeError:
             integer = None
-        return self._refuse(rule, value) if integer is None else integer
+        if integer is None:
+            self._refuse(rule, value)
+        if abs(integer) > LARGEST_INTEGER:
+            self._refuse("an integer of at most 50 digits", value)
+        return integer
 
     def _number(self, value: Any, plain: bool, rules: list[Any]) -> Any:
         """A number; where the annotation has no array, a `float`."""
@@ -193,7 +200,8 @@ class _Argument:
         if not math.isfinite(number):
             self._refuse(rules[0].words if rules else "finite", number)
         if plain or not isinstance(value, jax.Array):
-            return number if plain or not isinstance(value, int) else value
+            whole = isinstance(value, int) and abs(value) < 2**53
+            return value if whole and not plain else number
         return value if known.dtype.kind == "f" else value.astype(float)
 
     def _array(self, value: Any, annotation: Any) -> Any:
@@ -260,17 +268,20 @@ class _Argument:
         return value
 
 
-def _refuse_overflow(result: Any, owner: str, arguments: Mapping[str, Any]) -> None:
+def _finite(result: Any) -> bool:
     leaves = [leaf for leaf in jax.tree.leaves(result) if _is_number(leaf, "f")]
-    if all(np.all(np.isfinite(np.asarray(leaf, float))) for leaf in leaves):
-        return
+    return all(np.all(np.isfinite(np.asarray(leaf, float))) for leaf in leaves)
+
+
+def _beyond(owner: str, arguments: Mapping[str, Any]) -> ValueError:
+    """What to raise when numbers overflow: which arguments it may come from."""
     largest = {
         name: max(float(np.max(np.abs(leaf))) for leaf in numbers)
         for name, value in arguments.items()
         if (numbers := [x for x in jax.tree.leaves(value) if _is_number(x, "iuf")])
     }
     named = ", ".join(f"`{name}` up to {size:.3g}" for name, size in largest.items())
-    raise ValueError(f"{owner}: the result is beyond float64, with {named}")
+    return ValueError(f"{owner}: the result is beyond float64, with {named}")
 
 
 def _is_number(leaf: Any, kinds: str) -> bool:

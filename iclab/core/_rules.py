@@ -10,6 +10,9 @@ from jaxtyping import Array, Float, Int
 # allocate nothing (of samples, in a formula) may be larger.
 LARGEST_SIZE = 2**24
 
+# Exact formulas take huge numbers of samples; this is beyond all of them.
+LARGEST_INTEGER = 10**50
+
 
 @dataclass(frozen=True)
 class Rule:

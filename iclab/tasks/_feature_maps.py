@@ -3,13 +3,25 @@
 import abc
 import itertools
 import math
+from typing import Annotated
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from iclab.core import checked, finite_array, finite_number, positive_integer, require
+from iclab.core import (
+    Size,
+    between,
+    checked,
+    finite_array,
+    finite_number,
+    positive_integer,
+    require,
+)
+
+# Longer lists of monomials are taken for a mistake.
+_MOST_MONOMIALS = 2**16
 
 
 class AbstractFeatureMap(eqx.Module):
@@ -38,10 +50,13 @@ class PolynomialFeatures(AbstractFeatureMap):
     _factors: Int[Array, "m degree"]
 
     @checked
-    def __init__(self, input_dim: int, degree: int):
+    def __init__(self, input_dim: Size, degree: Annotated[int, between(1, 64)]):
         owner = "PolynomialFeatures"
         self._dimension = positive_integer(input_dim, owner, "input_dim")
         self.degree = positive_integer(degree, owner, "degree")
+        count = math.comb(self._dimension + self.degree, self.degree)
+        rule = f"so small that there are at most {_MOST_MONOMIALS:,} monomials"
+        require(count <= _MOST_MONOMIALS, owner, "degree", rule, f"{count:,}")
         # Coordinate d stands for the constant 1, so that short monomials fill up.
         words = [
             (*word, *[input_dim] * (degree - length))

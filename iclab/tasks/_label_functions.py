@@ -9,10 +9,11 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from iclab.core import (
+    SecondMoment,
+    Size,
     checked,
     finite_array,
     finite_number,
-    positive_integer,
     require,
     square_matrix,
     square_root,
@@ -205,16 +206,18 @@ class ReLUNetwork(AbstractLabelFunction):
 @checked
 def sampled_moments(
     function: AbstractLabelFunction,
-    covariance: Float[Array, "d d"],
+    covariance: SecondMoment,
     *,
     key: PRNGKeyArray,
-    draws: int = 1_000_000,
+    draws: Size = 1_000_000,
 ) -> LabelMoments:
     """Moments of any label function by Monte Carlo, x and −x together.
 
     `error` is the largest standard error among the entries.
     """
-    positive_integer(draws, "sampled_moments", "draws")
+    d = function.dimension
+    rule, found = f"a {d}×{d} matrix like `function`", f"shape {covariance.shape}"
+    require(len(covariance) == d, "sampled_moments", "covariance", rule, found)
     root = square_root(covariance)
     pairs = -(-draws // 2)
     half = jax.random.normal(key, (pairs, len(covariance))) @ root

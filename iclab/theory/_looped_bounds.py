@@ -21,6 +21,9 @@ from iclab.core import (
     symmetric_matrix,
 )
 
+# Powers like 4ᴸ are worked out as whole numbers: no paper loops longer than this.
+_MOST_LOOPS = 4096
+
 
 class LoopedBounds(NamedTuple):
     """What a theorem guarantees about the optimum: its loss and its weights.
@@ -322,10 +325,12 @@ def _relative_eigenvalues(A: Float[Array, "d d"], B: Float[Array, "d d"]) -> np.
 def _sizes(
     owner: str, dimension: object, samples: object, last: object, name: str = "loops"
 ) -> tuple[int, int, int]:
+    L = positive_integer(last, owner, name)
+    require(L <= _MOST_LOOPS, owner, name, f"at most {_MOST_LOOPS}", L)
     return (
         positive_integer(dimension, owner, "dimension"),
         positive_integer(samples, owner, "samples"),
-        positive_integer(last, owner, name),
+        L,
     )
 
 

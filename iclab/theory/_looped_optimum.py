@@ -25,6 +25,9 @@ _SCANNED = 4096
 # The expansion needs 2L moments as polynomials in 1/n, in exact arithmetic.
 _MOST_EXPANDED_LOOPS = 16
 
+# Loops of the Marchenko–Pastur limit, a term of a sum each.
+_MOST_LIMIT_LOOPS = 10**6
+
 
 @checked
 def looped_optimum(
@@ -121,6 +124,8 @@ def marchenko_pastur_looped_optimum(
     owner = "marchenko_pastur_looped_optimum"
     c = positive_ratio(ratio, owner)
     L = positive_integer(loops, owner, "loops")
+    rule = f"at most {_MOST_LIMIT_LOOPS:,}, one term of the sum each"
+    require(L <= _MOST_LIMIT_LOOPS, owner, "loops", rule, L)
     x = c / (1 + c) ** 2
     gained, term = 0.0, 1.0  # C_j xʲ, from one to the next without large numbers
     for j in range(L):

@@ -44,8 +44,9 @@ def lsa_limit_risk(
     Assumes: M, N → ∞, y = ⟨w, x⟩, w ~ N(0, I).
     Differs from the paper: it draws the line without writing it down.
     """
-    finite_number(scale, "lsa_limit_risk", "scale", at_least=0)
-    _, second, third = moment_table(training_moments, "lsa_limit_risk")
+    owner = "lsa_limit_risk"
+    finite_number(scale, owner, "scale", at_least=0)
+    _, second, third = moment_table(training_moments, owner, "training_moments")
     p, c = second / third, scale
-    m1, m2, m3 = moment_table(test_moments, "lsa_limit_risk")
+    m1, m2, m3 = moment_table(test_moments, owner, "test_moments")
     return jnp.sum(c * m1 - 2 * p * c**2 * m2 + p**2 * c**3 * m3)

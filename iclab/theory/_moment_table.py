@@ -7,14 +7,16 @@ from jaxtyping import Array, Float
 from iclab.core import finite_array, is_traced, require
 
 
-def moment_table(moments: Float[Array, "3 d"], owner: str) -> Float[Array, "3 d"]:
+def moment_table(
+    moments: Float[Array, "3 d"], owner: str, name: str = "moments"
+) -> Float[Array, "3 d"]:
     """Check a table of E λ, E λ², E λ³, a column for each diagonal entry."""
     table = jnp.asarray(moments, dtype=float)
     shaped = table.ndim == 2 and table.shape[0] == 3 and table.shape[1] >= 1
     rule = "a 3×d table of E λ, E λ², E λ³"
-    require(shaped, owner, "moments", rule, f"shape {table.shape}")
-    finite_array(table, owner, "moments")
+    require(shaped, owner, name, rule, f"shape {table.shape}")
+    finite_array(table, owner, name)
     if not is_traced(table):
         smallest = float(np.min(np.asarray(table)))
-        require(smallest > 0, owner, "moments", "positive", f"an entry {smallest:.3g}")
+        require(smallest > 0, owner, name, "positive", f"an entry {smallest:.3g}")
     return table

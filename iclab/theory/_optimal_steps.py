@@ -22,6 +22,7 @@ from iclab.theory._wishart_quadrature import (
 
 _MOST_STEPS = 16
 _MOST_GD_PLUS_PLUS_LAYERS = 4
+_MOST_LIMIT_LAYERS = 10**6
 
 # Descents towards the best real steps where the best residual has complex zeros.
 _STARTS = 24
@@ -137,7 +138,7 @@ def marchenko_pastur_optimal_steps(
     """
     owner = "marchenko_pastur_optimal_steps"
     c = positive_ratio(ratio, owner)
-    k = positive_integer(layers, owner, "layers")
+    k = _layers(owner, layers, _MOST_LIMIT_LAYERS)
     theta = np.arange(1, k + 1) * np.pi / (k + 1)
     # 1 + c + 2√c cos θ without cancellation near c = 1, θ = π.
     nodes = (1 - np.sqrt(c)) ** 2 + 4 * np.sqrt(c) * np.cos(theta / 2) ** 2

@@ -251,7 +251,8 @@ def _problem_of(
     rule = f"an N×{len(features)} matrix, a column per row of `features`"
     holds = weights.ndim == 2 and weights.shape[1] == len(features)
     require(holds, owner, "weights", rule, f"shape {weights.shape}")
-    return problem(owner, features, len(weights), noise_variance, noisy=noisy)
+    N = len(weights)
+    return problem(owner, features, N, noise_variance, noisy=noisy, length="weights")
 
 
 def _solve(

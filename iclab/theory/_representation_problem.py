@@ -39,15 +39,21 @@ def problem(
     noise_variance: Number,
     *,
     noisy: bool = False,
+    length: str = "context_length",
 ) -> Problem:
-    """The letters of a table of features; `noisy` refuses τ = 0."""
+    """The letters of a table of features; `noisy` refuses τ = 0.
+
+    `length` names the argument that N was taken from.
+    """
     rule, found = "a matrix, one row per token", f"shape {features.shape}"
     require(features.ndim == 2 and features.size > 0, owner, "features", rule, found)
     finite_array(features, owner, "features")
     N = positive_integer(context_length, owner, "context_length")
     K, m = features.shape
     rule = f"at most the dictionary's size {K}"
-    require(N <= K, owner, "context_length", rule, N)
+    if length != "context_length":
+        rule = f"of a length that is {rule}"
+    require(N <= K, owner, length, rule, N)
     finite_number(noise_variance, owner, "noise_variance", at_least=0)
     if noisy and not is_traced(noise_variance):
         tau = float(noise_variance)

@@ -32,7 +32,8 @@ def icl_ridge(
     Assumes: nothing; at τ = 0 it is the limit τ → 0, least squares of least norm.
     Differs from the paper: nothing. ŷ^best is not the best (`ridge_weights`).
     """
-    p = problem("icl_ridge", features, len(labels), noise_variance)
+    N = len(labels)
+    p = problem("icl_ridge", features, N, noise_variance, length="labels")
     penalty = (p.N if best else p.m) * p.tau
     coefficients = ridge_coefficients(features[: p.N], labels, penalty)
     return coefficients, jnp.concatenate([labels, features[p.N :] @ coefficients])

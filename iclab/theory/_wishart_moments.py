@@ -13,6 +13,9 @@ from iclab.core import checked, covariance_matrix, positive_integer, require
 # E[S^8] mixes every partition of 8; beyond that nothing in the library asks for it.
 _LARGEST_MATRIX_ORDER = 8
 
+# Moments have as many digits as their order, times a few, and cost that much more.
+_LARGEST_ORDER, _LARGEST_ZONAL_ORDER, _LARGEST_TRACE_ORDER = 10_000, 256, 40
+
 
 @checked
 def wishart_moments(dimension: int, samples: int, order: int) -> list[Fraction]:
@@ -37,7 +40,7 @@ def wishart_moments(dimension: int, samples: int, order: int) -> list[Fraction]:
     Assumes: Gaussian inputs with identity covariance.
     Differs from the paper: no paper states it.
     """
-    d, n, K = _sizes("wishart_moments", dimension, samples, order)
+    d, n, K = _sizes("wishart_moments", dimension, samples, order, _LARGEST_ORDER)
     s, p, D = n + d, n * d, (n - d) ** 2
     # E tr Wᵏ for k < 4, W = nS: the trace recursion by hand.
     M = [d, p, p * (s + 1), p * (s * s + 3 * s + 4 + p)]
@@ -67,7 +70,8 @@ def wishart_moments_zonal(dimension: int, samples: int, order: int) -> list[Frac
     Assumes: Gaussian inputs with identity covariance.
     Differs from the paper: no paper states it.
     """
-    d, n, K = _sizes("wishart_moments_zonal", dimension, samples, order)
+    owner = "wishart_moments_zonal"
+    d, n, K = _sizes(owner, dimension, samples, order, _LARGEST_ZONAL_ORDER)
     M = [Fraction(d)]
     for k in range(1, K + 1):
         M.append(sum((_zonal_term(shape, d, n) for shape in _shapes(k)), Fraction(0)))
@@ -93,7 +97,8 @@ def wishart_moments_by_traces(
     Assumes: Gaussian inputs with identity covariance.
     Differs from the paper: no paper states it.
     """
-    d, n, K = _sizes("wishart_moments_by_traces", dimension, samples, order)
+    owner = "wishart_moments_by_traces"
+    d, n, K = _sizes(owner, dimension, samples, order, _LARGEST_TRACE_ORDER)
     known: dict[tuple[int, ...], int] = {(): 1}
 
     def expectation(powers: list[int]) -> int:
@@ -161,13 +166,12 @@ def wishart_matrix_moments(
 
 
 def _sizes(
-    owner: str, dimension: object, samples: object, order: object
+    owner: str, dimension: object, samples: object, order: object, largest: int
 ) -> tuple[int, int, int]:
-    return (
-        positive_integer(dimension, owner, "dimension"),
-        positive_integer(samples, owner, "samples"),
-        positive_integer(order, owner, "order"),
-    )
+    K = positive_integer(order, owner, "order")
+    require(largest >= K, owner, "order", f"at most {largest:,}", K)
+    d = positive_integer(dimension, owner, "dimension")
+    return d, positive_integer(samples, owner, "samples"), K
 
 
 def _normalised(M: list, d: int, n: int) -> list[Fraction]:

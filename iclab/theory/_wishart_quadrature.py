@@ -16,6 +16,9 @@ from iclab.theory._wishart_moments import wishart_moments
 # a chi-square and the last of 128 weights is about 1e-213.
 LARGEST_DEGREE = 255
 
+# In the limit nodes are zeros of one function each: only time bounds their number.
+_LARGEST_LIMIT_DEGREE = 4095
+
 # Decimal digits of rules before they are rounded to float64.
 _DIGITS = 50
 
@@ -71,7 +74,10 @@ def marchenko_pastur_quadrature(
     """
     owner = "marchenko_pastur_quadrature"
     c = positive_ratio(ratio, owner)
-    m = positive_integer(degree, owner, "degree") // 2 + 1
+    degree = positive_integer(degree, owner, "degree")
+    rule = f"at most {_LARGEST_LIMIT_DEGREE:,}"
+    require(degree <= _LARGEST_LIMIT_DEGREE, owner, "degree", rule, degree)
+    m = degree // 2 + 1
     if c > 1:
         inner, inner_weights = _marchenko_pastur_rule(1 / c, m)
         nodes = np.concatenate([[0.0], c * inner])

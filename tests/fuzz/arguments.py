@@ -51,7 +51,11 @@ def callables() -> dict[str, Callable[..., Any]]:
         except ModuleNotFoundError:
             continue
         for name, value in sorted(vars(module).items()):
-            public = name[0] != "_" and callable(value) and not inspect.ismodule(value)
+            public = (
+                not name.startswith(("_", "Abstract"))
+                and callable(value)
+                and not inspect.ismodule(value)
+            )
             home = str(getattr(value, "__module__", ""))
             if not public or not home.startswith("iclab."):
                 continue

@@ -59,7 +59,7 @@ def test_tasks_from_maps(getkey):
     [
         (
             lambda: PolynomialFeatures(2, 0),
-            "PolynomialFeatures: `degree` must be an integer ≥ 1, got 0",
+            "PolynomialFeatures: `degree` must be an integer from 1 to 64, got 0",
         ),
         (
             lambda: PolynomialFeatures(2, 1)(jnp.ones(3)),

@@ -261,6 +261,6 @@ def test_bad_input(unchecked):
         "degree 728"
     )
     assert raised(scalar_transformer_loss, jnp.ones(2), jnp.ones(3), 3, 4) == (
-        "scalar_transformer_loss: `b` must be a vector of length 2, as `a` is, got "
+        "scalar_transformer_loss: `b` must be a vector of 2 numbers like `a`, got "
         "shape (3,)"
     )

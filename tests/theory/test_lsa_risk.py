@@ -354,7 +354,7 @@ EYE, ONES = jnp.eye(2), jnp.ones(2)
         ),
         (
             lambda: nonlinear_risk(jnp.ones(3), EYE, 1.0, EYE, 5, 5),
-            "nonlinear_risk: `label_covariance` must be a 3×3 matrix, got shape (3,)",
+            "nonlinear_risk: `label_covariance` must be a 3×3 matrix, got shape (2, 2)",
         ),
         (
             lambda: nonlinear_risk(ONES, EYE, 1.0, EYE, 0, 5),

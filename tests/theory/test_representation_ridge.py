@@ -121,8 +121,8 @@ FEATURES, LABELS = _instance(3, 5)
         ),
         (
             lambda: icl_ridge(FEATURES, jnp.ones(13), 1.0),
-            "icl_ridge: `context_length` must be at most the dictionary's size 12,"
-            " got 13",
+            "icl_ridge: `labels` must be of a length that is at most the dictionary's"
+            " size 12, got 13",
         ),
         (
             lambda: ridge_coefficients(FEATURES, LABELS, 1.0),
