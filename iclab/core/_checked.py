@@ -166,7 +166,9 @@ class _Argument:
         real = float in options or any(_holds(one, "float") for one in arrays)
         if not real and not shaped and (int in options or arrays):
             return self._integer(value, rules)
-        if shaped and (len(options) == 1 or np.ndim(_known(value)) > 0):
+        known = _known(value)
+        axes = 0 if known is None else known.ndim
+        if shaped and (len(options) == 1 or axes > 0):
             return self._array(value, shaped[0])
         if real:
             plain = not arrays

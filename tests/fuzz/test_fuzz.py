@@ -11,8 +11,8 @@ CALLS = 400
 
 @pytest.mark.usefixtures("unchecked")
 def test_nonsense_gets_a_sentence():
-    found = [str(one) for one in calls(0, CALLS) if isinstance(one, Surprise)]
-    assert found == []
+    made = [*calls(0, CALLS, "theory."), *calls(0, CALLS // 4, "tasks.")]
+    assert [str(one) for one in made if isinstance(one, Surprise)] == []
 
 
 def test_every_folder_is_called():
