@@ -100,7 +100,7 @@ def gradient_flow() -> None:
         U11, u_last = start.key_query[:d, :d], start.value_projection[d, d]
         run = lambda c=covariance, U=U11, u=u_last: lsa_gradient_flow(c, 20, U, u)  # noqa: E731
         time, flow = seconds(run, 3), run()
-        print(f"{f'd={d}':<58} {time * 1e3:10.1f} ms {int(flow.steps):10d}")
+        print(f"{f'd={d}':<58} {time * 1e3:10.1f} ms {int(flow.step):10d}")
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ def time_to_optimum() -> None:
     A = start()
     train = jax.jit(lambda A: minimise(exact, A, tolerance=1e-8, memory=100))
     result = train(A)
-    steps = int(result.steps)
+    steps = int(result.step)
     assert bool(result.converged), "L-BFGS did not reach a gradient norm of 1e-8"
     # Ten steps on the token batch; as many as the exact loss took are extrapolated.
     few = 10

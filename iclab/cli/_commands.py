@@ -65,7 +65,8 @@ def _list_weights(options: argparse.Namespace) -> int:
     width = max(map(len, found))
     for name, manifest in found.items():
         settings = manifest["settings"]
-        words = [f"{one} {settings[one]}" for one in ("size", "dimension", "context")]
+        words = [settings["size"]]
+        words += [f"{one} {settings[one]}" for one in ("dimension", "context")]
         words += [f"{settings['covariance']} covariance"]
         words += [] if settings["positional"] else ["no positions"]
         print(f"{name:<{width}}   {manifest['id']}: {', '.join(words)}")

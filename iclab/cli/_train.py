@@ -7,16 +7,13 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from iclab import papers
 from iclab.cli._commands import UserMistake
 from iclab.runs import provenance
-
-# Seconds between lines where there is no terminal for a bar.
-_BETWEEN_LINES = 10.0
 
 
 def add_train(commands: Any) -> None:
@@ -96,7 +93,6 @@ def train(options: argparse.Namespace) -> int:
             checkpoint_every=options.checkpoint_every,
             log_every=options.log_every,
             tensorboard=options.tensorboard,
-            report=_lines(plan.steps),
         )
     except training.Diverged as explosion:
         print(f"iclab train: {explosion}", file=sys.stderr)
@@ -154,35 +150,6 @@ def _first_process() -> bool:
     import jax
 
     return jax.process_index() == 0
-
-
-def _lines(steps: int) -> Callable[[Mapping[str, Any]], None]:
-    """Plain lines where no bar moves: now and then, and at the end."""
-    last = -_BETWEEN_LINES
-
-    def line(row: Mapping[str, Any]) -> None:
-        nonlocal last
-        if sys.stderr.isatty() or not _first_process():
-            return
-        now, step = time.monotonic(), row["step"]
-        if now - last < _BETWEEN_LINES and step < steps:
-            return
-        last = now
-        left = (steps - step) / max(row["steps_per_second"], 1e-9)
-        print(
-            f"step {step:,} of {steps:,}  loss {row['loss']:.4g}"
-            f"  {row['steps_per_second']:.3g} steps/s  {_duration(left)} left",
-            flush=True,
-        )
-
-    return line
-
-
-def _duration(seconds: float) -> str:
-    for size, name in ((86_400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {name}"
-    return f"{seconds:.0f} s"
 
 
 def _number(group: Any, flag: str, kind: type, text: str, default: Any = None) -> None:

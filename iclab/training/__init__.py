@@ -4,40 +4,44 @@ from iclab.training._checkpoint import (
     Checkpoints as Checkpoints,
     OtherConfiguration as OtherConfiguration,
 )
+from iclab.training._core import Course as Course, fit as fit
 from iclab.training._curriculum import (
     Curriculum as Curriculum,
     Ramp as Ramp,
     Stage as Stage,
 )
 from iclab.training._descent import (
-    DescentPath as DescentPath,
-    TrainingResult as TrainingResult,
     descend as descend,
     descent_path as descent_path,
 )
-from iclab.training._diverged import Diverged as Diverged
 from iclab.training._gradient_flow import (
-    FlowResult as FlowResult,
     gradient_flow as gradient_flow,
     integrate_flow as integrate_flow,
 )
+from iclab.training._hooks import (
+    EarlyStopping as EarlyStopping,
+    Hook as Hook,
+    Record as Record,
+    Validation as Validation,
+)
 from iclab.training._in_context import InContext as InContext
 from iclab.training._looped import (
-    LoopedRuns as LoopedRuns,
+    Loops as Loops,
     fit_loops as fit_loops,
     looped_gradient_flow as looped_gradient_flow,
 )
+from iclab.training._losses import Huber as Huber, squared as squared
 from iclab.training._lsa_gradient_flow import (
     lsa_gradient_flow as lsa_gradient_flow,
     lsa_gradient_flow_random_covariance as lsa_gradient_flow_random_covariance,
 )
 from iclab.training._minimise import (
-    MinimiseResult as MinimiseResult,
     minimise as minimise,
 )
 from iclab.training._plan import Optimiser as Optimiser, Plan as Plan
 from iclab.training._problem import (
     AbstractProblem as AbstractProblem,
+    Exact as Exact,
     FixedSet as FixedSet,
 )
 from iclab.training._processes import join_processes as join_processes
@@ -50,12 +54,10 @@ from iclab.training._representation import (
     two_rates as two_rates,
 )
 from iclab.training._run_folder import CannotSave as CannotSave
+from iclab.training._trained import Diverged as Diverged, Trained as Trained
 from iclab.training._trained_lsa import (
     initial_lsa as initial_lsa,
     trained_lsa as trained_lsa,
     trained_lsa_random_covariance as trained_lsa_random_covariance,
 )
-from iclab.training._trainer import (
-    TrainedModel as TrainedModel,
-    train as train,
-)
+from iclab.training._trainer import train as train

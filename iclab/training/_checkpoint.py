@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import jax
 import numpy as np
@@ -19,7 +19,8 @@ from iclab.core import (
 )
 from iclab.training._plan import differences
 
-StateT = TypeVar("StateT", bound=PyTree)
+# How names of arrays begin that are the memory of hooks.
+_HOOKS = "hooks/"
 
 _NAME = re.compile(r"step-(\d{9,})\.safetensors")
 
@@ -67,15 +68,17 @@ class Checkpoints:
 
     def load(
         self,
-        like: StateT,
+        like: Mapping[str, Any],
         configuration: Mapping[str, Any],
         *,
         warn: Callable[[str], None],
-    ) -> tuple[int, StateT] | None:
+    ) -> tuple[int, dict[str, Any]] | None:
         """Newest whole checkpoint, as a tree like `like`; None if there is none.
 
-        Damaged and unreadable files are named to `warn` and passed over; if all are,
-        that is an error. So is a checkpoint of another configuration.
+        Its `history` has a row for every step, and under `hooks` is what hooks left
+        there, by their names. Damaged and unreadable files are named to `warn` and
+        passed over; if all are, that is an error. So is a checkpoint of another
+        configuration.
         """
         steps = self.steps()
         for step in steps:
@@ -95,7 +98,7 @@ class Checkpoints:
             if found:
                 text = "; ".join(found)
                 raise OtherConfiguration(f"{path} is of another run: {text}")
-            return step, _filled(like, tensors, path)
+            return step, _filled(like, step, tensors, path)
         if steps:
             raise DamagedFile(f"every checkpoint in {self.folder} is damaged")
         return None
@@ -107,13 +110,24 @@ def _named(state: PyTree[Any]) -> dict[str, np.ndarray]:
     return {_name(path): np.asarray(leaf) for path, leaf in leaves}
 
 
-def _filled(like: StateT, tensors: Mapping[str, np.ndarray], path: Path) -> StateT:
-    leaves, tree = jax.tree_util.tree_flatten_with_path(like)
-    names = [_name(place) for place, _ in leaves]
-    same = set(names) == set(tensors)
-    odd = sorted(set(names) ^ set(tensors))
-    require(same, "Checkpoints", "state", f"the one in {path}", f"other arrays: {odd}")
-    return jax.tree.unflatten(tree, [tensors[name] for name in names])
+def _filled(
+    like: Mapping[str, Any], step: int, tensors: Mapping[str, np.ndarray], path: Path
+) -> dict[str, Any]:
+    shape = (step, *like["history"].shape[1:])
+    wanted = {name: one for name, one in like.items() if name != "hooks"}
+    wanted["history"] = np.broadcast_to(np.zeros(()), shape)  # takes no memory
+    leaves, tree = jax.tree_util.tree_flatten_with_path(wanted)
+    own = {name: one for name, one in tensors.items() if not name.startswith(_HOOKS)}
+    shapes = {_name(place): np.shape(leaf) for place, leaf in leaves}
+    found = {name: array.shape for name, array in own.items()}
+    odd = sorted({name for name, _ in shapes.items() ^ found.items()})
+    rule = f"the one in {path}"
+    require(not odd, "Checkpoints", "state", rule, f"other arrays: {odd}")
+    hooks: dict[str, dict[str, np.ndarray]] = {}
+    for name in set(tensors) - set(own):
+        hook, _, what = name.removeprefix(_HOOKS).partition("/")
+        hooks.setdefault(hook, {})[what] = tensors[name]
+    return {**jax.tree.unflatten(tree, [own[name] for name in shapes]), "hooks": hooks}
 
 
 def _name(path: Any) -> str:

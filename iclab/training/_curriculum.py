@@ -104,3 +104,8 @@ class Curriculum:
     def stage(self, step: Int[Array, ""], room: int) -> Stage:
         """What counts at a (traced) step."""
         return Stage(room, self.points(step), self.dimensions(step))
+
+    def last(self) -> Stage:
+        """What counts once both ramps are climbed."""
+        ends = (self.points.end, self.dimensions.end)
+        return Stage(ends[0], *map(jnp.asarray, ends))

@@ -1,34 +1,19 @@
 """Gradient flow as an ordinary differential equation, solved until it comes to rest."""
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optimistix as optx
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Array, Float, PyTree
 
 from iclab.core import finite_number, positive_integer, require
+from iclab.training._trained import Trained
 
 ParametersT = TypeVar("ParametersT", bound=PyTree)
-
-
-class FlowResult(eqx.Module, Generic[ParametersT]):
-    """A solved flow.
-
-    `times` and `trajectory` (leaves with a leading axis) hold every accepted step,
-    `steps` of them, and repeat the last one after that. `speed` is the norm of the
-    field at the end and `converged` says whether it fell below the tolerance.
-    """
-
-    times: Float[Array, " saved"]
-    trajectory: ParametersT
-    final: ParametersT
-    speed: Float[Array, ""]
-    steps: Int[Array, ""]
-    converged: Bool[Array, ""]
 
 
 def integrate_flow(
@@ -42,12 +27,14 @@ def integrate_flow(
     max_time: float = 1e9,
     max_steps: int = 2048,
     throw: bool = True,
-) -> FlowResult[ParametersT]:
+) -> Trained[ParametersT]:
     """Follow ẏ = field(y) from `start` until ‖field(y)‖ ≤ `tolerance`.
 
     The solver is implicit (fifth order), because the rates of a flow near a badly
     conditioned minimum lie many decades apart; it chooses its steps from `rtol` and
-    `atol`. `speed` replaces ‖field(y)‖ as what must fall below `tolerance`. Works under
+    `atol`. `speed` replaces ‖field(y)‖ as what must fall below `tolerance`, and what it
+    is at the end is the result's `gradient_norm`; `records` are the accepted steps, at
+    the times `recorded_at`, and repeat the last one after `step` of them. Works under
     `jit` and `vmap`. Not coming to rest within `max_time` or `max_steps` raises, or is
     told by `converged` when `throw` is false.
     """
@@ -96,7 +83,15 @@ def integrate_flow(
             f"{owner}: the flow did not come to rest;"
             " raise `max_time` or `max_steps`, loosen `tolerance` or tighten `atol`",
         )
-    return FlowResult(times, trajectory, final, last_speed, steps, converged)
+    return Trained(
+        final,
+        jnp.zeros(0),
+        steps,
+        records=trajectory,
+        recorded_at=times,
+        gradient_norm=last_speed,
+        converged=converged,
+    )
 
 
 def gradient_flow(
@@ -109,7 +104,7 @@ def gradient_flow(
     max_time: float = 1e9,
     max_steps: int = 2048,
     throw: bool = True,
-) -> FlowResult[ParametersT]:
+) -> Trained[ParametersT]:
     """Follow ẏ = −∇loss(y) from `start`, the gradient by automatic differentiation.
 
     Any pytree of arrays may be the parameters; options as in `integrate_flow`.

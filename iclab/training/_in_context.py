@@ -4,16 +4,17 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from iclab.core import Prompt, positive_integer, require
 from iclab.tasks import AbstractTask
 from iclab.training._curriculum import Curriculum, Stage
+from iclab.training._losses import Loss, squared
 from iclab.training._problem import AbstractProblem
 
 
 class InContext(AbstractProblem):
-    r"""Mean squared error of predictions in prompts of `task`.
+    r"""Mean error of predictions in prompts of `task`, squared unless `loss` is given.
 
     A prompt has `points` points, of which the last is the query. With
     `positions="all"` the loss is
@@ -22,7 +23,8 @@ class InContext(AbstractProblem):
 
     where all points follow the law of the examples. It takes a model that has
     `predictions(inputs, labels)`, such as `models.GPT2`. `"final"` looks at the query
-    only, with the law that the task has for it, and takes any predictor.
+    only, in what the task itself samples, and takes any predictor. `loss` is `squared`,
+    `Huber(1.0)` or any function of predictions and targets, number by number.
 
     Source: zhang2023, Appendix E (all positions), (3.8) without its 1/2 (the query).
     """
@@ -30,6 +32,7 @@ class InContext(AbstractProblem):
     task: AbstractTask
     curriculum: Curriculum
     positions: Literal["all", "final"]
+    pointwise: Loss
 
     def __init__(
         self,
@@ -38,6 +41,7 @@ class InContext(AbstractProblem):
         *,
         curriculum: Curriculum | None = None,
         positions: Literal["all", "final"] = "all",
+        loss: Loss = squared,
     ):
         positive_integer(points, "InContext", "points")
         require(points >= 2, "InContext", "points", "≥ 2", points)
@@ -52,7 +56,12 @@ class InContext(AbstractProblem):
         require(same, "InContext", "curriculum", rule, found)
         short = curriculum.points.start
         require(short >= 2, "InContext", "curriculum", "of ≥ 2 points", short)
+        ramp = curriculum.dimensions
+        plain = ramp.start == ramp.end or type(task).sample is AbstractTask.sample
+        rule = f"of all dimensions from the start for a {type(task).__name__}"
+        require(positions == "all" or plain, "InContext", "curriculum", rule, "fewer")
         self.task, self.curriculum, self.positions = task, curriculum, positions
+        self.pointwise = loss
 
     def sample(self, key: PRNGKeyArray, stage: Stage) -> PyTree[Array]:
         """A prompt, or with `positions="all"` inputs and labels of all points.
@@ -71,24 +80,62 @@ class InContext(AbstractProblem):
         self, model: Any, samples: PyTree[Array], stage: Stage
     ) -> Float[Array, ""]:
         if self.positions == "final":
-            return jnp.mean((jax.vmap(model)(samples) - samples.target) ** 2)
+            return jnp.mean(self.pointwise(jax.vmap(model)(samples), samples.target))
         inputs, labels = samples
-        errors = (jax.vmap(model.predictions)(inputs, labels) - labels) ** 2
+        errors = self.pointwise(jax.vmap(model.predictions)(inputs, labels), labels)
         counts = jnp.arange(stage.points) < stage.active_points
         total = jnp.sum(jnp.where(counts[None], errors, 0))
         return total / (len(labels) * stage.active_points)
 
     def _prompt(self, key: PRNGKeyArray, stage: Stage) -> Prompt:
-        """As `AbstractTask.sample` draws it, in the active dimensions."""
-        task, n = self.task, stage.points - 1
-        keys = jax.random.split(key, 5)
-        latent = task.latent(keys[0])
-        X = self._active(task.inputs(latent, n, keys[1]), stage)
-        y = task.labels(latent, X) + task.noise(latent, n, keys[2])
-        x_q = self._active(task.query(latent, X, keys[3])[None], stage)
-        target = task.labels(latent, x_q)[0] + task.target_noise(latent, keys[4])
-        return Prompt(X, y, x_q[0], target).prefix(stage.active_points - 1)
+        """What the task itself samples, in the active dimensions."""
+        task, ramps = self.task, (self.curriculum.dimensions, self.curriculum.points)
+        grows, lengthens = (ramp.start < ramp.end for ramp in ramps)
+        if grows:
+            task = _Active(self.task, stage.active_dimensions)
+        prompt = task.sample(key, stage.points - 1)
+        return prompt.prefix(stage.active_points - 1) if lengthens else prompt
 
     def _active(self, X: Float[Array, "n d"], stage: Stage) -> Float[Array, "n d"]:
-        active = jnp.arange(self.task.dimension) < stage.active_dimensions
-        return jnp.where(active[None], X, 0)
+        return _first(X, stage.active_dimensions)
+
+
+class _Active(AbstractTask):
+    """A task of which the first dimensions count, and the others are zero."""
+
+    task: AbstractTask
+    active: Int[Array, ""]
+    dimension: int
+
+    def __init__(self, task: AbstractTask, active: Int[Array, ""]):
+        self.task, self.active, self.dimension = task, active, task.dimension
+
+    def latent(self, key: PRNGKeyArray) -> Any:
+        return self.task.latent(key)
+
+    def inputs(
+        self, latent: Any, count: int, key: PRNGKeyArray
+    ) -> Float[Array, "count d"]:
+        return _first(self.task.inputs(latent, count, key), self.active)
+
+    def labels(
+        self, latent: Any, inputs: Float[Array, "count d"]
+    ) -> Float[Array, " count"]:
+        return self.task.labels(latent, inputs)
+
+    def noise(
+        self, latent: Any, count: int, key: PRNGKeyArray
+    ) -> Float[Array, " count"]:
+        return self.task.noise(latent, count, key)
+
+    def query(
+        self, latent: Any, examples: Float[Array, "n d"], key: PRNGKeyArray
+    ) -> Float[Array, " d"]:
+        return _first(self.task.query(latent, examples, key)[None], self.active)[0]
+
+    def target_noise(self, latent: Any, key: PRNGKeyArray) -> Float[Array, ""] | float:
+        return self.task.target_noise(latent, key)
+
+
+def _first(X: Float[Array, "n d"], active: Int[Array, ""]) -> Float[Array, "n d"]:
+    return jnp.where((jnp.arange(X.shape[1]) < active)[None], X, 0)

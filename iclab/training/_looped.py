@@ -10,11 +10,21 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from iclab.core import finite_number, positive_integer, require, symmetric_matrix
+from iclab.core import (
+    Prompt,
+    finite_number,
+    positive_integer,
+    require,
+    symmetric_matrix,
+)
 from iclab.models import UntiedTransformer
 from iclab.tasks import AbstractTask
 from iclab.theory import looped_flow, looped_loss
-from iclab.training._gradient_flow import FlowResult, gradient_flow, integrate_flow
+from iclab.training._core import fit
+from iclab.training._gradient_flow import gradient_flow, integrate_flow
+from iclab.training._hooks import Record
+from iclab.training._in_context import InContext
+from iclab.training._trained import Trained
 
 
 def looped_gradient_flow(
@@ -26,12 +36,12 @@ def looped_gradient_flow(
     max_time: float = 1e9,
     max_steps: int = 2048,
     throw: bool = True,
-) -> FlowResult:
+) -> Trained[Float[Array, "d d"]]:
     r"""Gradient flow Ȧ = −∇L(A, 0) on the exact loss for inputs of covariance I.
 
     From a multiple of I, any number of loops up to 64; from another symmetric matrix,
     up to three. The loss does not change when A is rotated, so the flow keeps the
-    eigenvectors of `start`, and only its eigenvalues move. `final` and `trajectory` are
+    eigenvectors of `start`, and only its eigenvalues move. `model` and `records` are
     matrices; the other options are those of `gradient_flow`.
 
     Source: gatmiry2024, Theorem 3.3.
@@ -77,22 +87,28 @@ def looped_gradient_flow(
             "ij,...j,kj->...ik", eigenvectors, spread(values), eigenvectors
         )
 
-    found = matrices(flow.final), matrices(flow.trajectory)
-    return eqx.tree_at(lambda flow: (flow.final, flow.trajectory), flow, found)
+    found = matrices(flow.model), matrices(flow.records)
+    return eqx.tree_at(lambda flow: (flow.model, flow.records), flow, found)
 
 
-class LoopedRuns(eqx.Module):
-    """Looped models trained side by side: axes are loop counts, then seeds.
+class Loops(eqx.Module):
+    """Looped models of the same size: `loops` layers with weights `A` and `u`.
 
-    `A` and `u` hold the weights before training and after every `every` steps;
-    `losses` the loss on each step's own prompts.
+    Axes in front are those of runs. Weights that have an axis of layers are those of
+    `UntiedTransformer`; others are the same in every layer. `most` is how many loops
+    there may be.
     """
 
-    loops: Int[Array, " counts"]
-    A: Float[Array, "counts seeds records d d"]
-    u: Float[Array, "counts seeds records d"]
-    losses: Float[Array, "counts seeds steps"]
-    every: int = eqx.field(static=True)
+    A: Float[Array, "*runs d d"]
+    u: Float[Array, "*runs d"]
+    loops: Int[Array, "*counts"]
+    most: int = eqx.field(static=True)
+
+    def __call__(self, prompt: Prompt) -> Float[Array, ""]:
+        # Weights of zero leave a prompt as it is: layers beyond `loops` do nothing.
+        active = (jnp.arange(self.most) < self.loops).astype(float)
+        A, u = (self.A, self.u) if self.A.ndim == 3 else (self.A[None], self.u[None])
+        return UntiedTransformer(active[:, None, None] * A, active[:, None] * u)(prompt)
 
 
 def fit_loops(
@@ -106,91 +122,48 @@ def fit_loops(
     optimiser: optax.GradientTransformation,
     key: PRNGKeyArray,
     start_scale: float | int = 0.0,
-    every: int = 1,
-) -> LoopedRuns:
+    every: int | None = None,
+    tied: bool = True,
+) -> Trained[Loops]:
     """Train a looped model for every number of loops and every seed, in one program.
 
     A starts with entries N(0, `start_scale`²), u at 0. Seed i draws its start and its
     prompts from `fold_in(key, i)`, the same for every number of loops, so that
     differences between loop counts are not differences between prompts. Each step sees
     `batch` fresh prompts of `examples` examples; the loss is the mean squared error on
-    the query.
+    the query. With `tied=False` every layer has weights of its own.
+
+    Axes of the model's arrays are loop counts, then seeds; `losses` begins with the
+    axis of steps, and `records`, the models every `every` steps, with that of records.
     """
     owner = "fit_loops"
     require(len(loops) > 0, owner, "loops", "at least one number", list(loops))
     counts = jnp.array([positive_integer(count, owner, "loops") for count in loops])
-    for name, value in (
-        ("seeds", seeds),
-        ("examples", examples),
-        ("batch", batch),
-        ("steps", steps),
-        ("every", every),
-    ):
+    for name, value in (("seeds", seeds), ("examples", examples), ("batch", batch)):
         positive_integer(value, owner, name)
-    require(steps % every == 0, owner, "every", f"a divisor of steps = {steps}", every)
+    if every is not None:
+        divides = steps % positive_integer(every, owner, "every") == 0
+        require(divides, owner, "every", f"a divisor of steps = {steps}", every)
     finite_number(start_scale, owner, "start_scale", at_least=0)
-    runs = _fit_loops(
-        task,
-        counts,
-        key,
-        jnp.asarray(float(start_scale)),
-        (seeds, max(loops), examples, batch, steps, every),
-        optimiser,
+    runs, most, d = (len(loops), seeds), max(loops), task.dimension
+    layers = () if tied else (most,)
+    of_seeds = jax.vmap(lambda seed: jax.random.fold_in(key, seed))(jnp.arange(seeds))
+    starts, prompts = jax.vmap(jax.random.split, out_axes=1)(of_seeds)
+    drawn = jax.vmap(lambda one: jax.random.normal(one, (*layers, d, d)))(starts)
+    model = Loops(
+        jnp.broadcast_to(start_scale * drawn, (*runs, *layers, d, d)),
+        jnp.zeros((*runs, *layers, d)),
+        jnp.broadcast_to(counts[:, None], runs),
+        most,
     )
-    good = jnp.all(jnp.isfinite(runs.losses), axis=(0, 1))
-    first = int(jnp.argmin(good))
-    rule = "finite (try a smaller learning rate)"
-    require(bool(jnp.all(good)), owner, "loss", rule, f"not so at step {first}")
-    return runs
-
-
-@eqx.filter_jit
-def _fit_loops(
-    task: AbstractTask,
-    counts: Int[Array, " counts"],
-    key: PRNGKeyArray,
-    start_scale: Float[Array, ""],
-    sizes: tuple[int, ...],
-    optimiser: optax.GradientTransformation,
-) -> LoopedRuns:
-    seeds, most, examples, batch, steps, every = sizes
-    d = task.dimension
-
-    def loss(weights, count, prompts):
-        # Weights of zero leave a prompt as it is: layers beyond `count` do nothing.
-        active = (jnp.arange(most) < count).astype(float)
-        A, u = weights
-        model = UntiedTransformer(
-            active[:, None, None] * A[None], active[:, None] * u[None]
-        )
-        return jnp.mean((jax.vmap(model)(prompts) - prompts.target) ** 2)
-
-    def one(count, seed_key):
-        start_key, data_key = jax.random.split(seed_key)
-        weights = (start_scale * jax.random.normal(start_key, (d, d)), jnp.zeros(d))
-
-        def step(carry, index):
-            weights, state = carry
-            prompts = task.sample_batch(
-                jax.random.fold_in(data_key, index), batch, examples
-            )
-            value, slope = jax.value_and_grad(loss)(weights, count, prompts)
-            updates, state = optimiser.update(slope, state, weights)
-            return (optax.apply_updates(weights, updates), state), value
-
-        def block(carry, first):
-            carry, values = jax.lax.scan(step, carry, first + jnp.arange(every))
-            return carry, (carry[0], values)
-
-        firsts = jnp.arange(0, steps, every)
-        start = (weights, optimiser.init(weights))
-        _, (records, values) = jax.lax.scan(block, start, firsts)
-        A, u = jax.tree.map(
-            lambda first, rest: jnp.concatenate([first[None], rest]), weights, records
-        )
-        return A, u, values.reshape(-1)
-
-    keys = jax.vmap(lambda seed: jax.random.fold_in(key, seed))(jnp.arange(seeds))
-    over_seeds = jax.vmap(one, in_axes=(None, 0))
-    A, u, losses = jax.vmap(over_seeds, in_axes=(0, None))(counts, keys)
-    return LoopedRuns(counts, A, u, losses, every)
+    return fit(
+        InContext(task, examples + 1, positions="final"),
+        model,
+        optimiser,
+        steps=steps,
+        batch=batch,
+        key=prompts,
+        runs=runs,
+        hooks=[] if every is None else [Record(lambda model: model, every)],
+        owner=owner,
+    )

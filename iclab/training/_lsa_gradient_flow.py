@@ -24,7 +24,8 @@ from iclab.core import (
     square_matrix,
 )
 from iclab.theory import lsa_loss, lsa_loss_random_covariance
-from iclab.training._gradient_flow import FlowResult, integrate_flow
+from iclab.training._gradient_flow import integrate_flow
+from iclab.training._trained import Trained
 
 # The blocks (U₁₁, u₋₁) that the flow moves.
 Blocks = tuple[Float[Array, "*saved d d"], Float[Array, "*saved"]]
@@ -39,7 +40,7 @@ def lsa_gradient_flow(
     tolerance: float = 1e-10,
     max_steps: int = 4096,
     throw: bool = True,
-) -> FlowResult[Blocks]:
+) -> Trained[Blocks]:
     """Gradient flow on the population loss (3.8) of zhang2023 from (`U11`, `u_last`).
 
     Λ = `covariance`, N = `context_length`. Any start will do: balanced or not, of any
@@ -65,9 +66,9 @@ def lsa_gradient_flow(
         return V @ blocks[0] @ V.T, blocks[1]
 
     return eqx.tree_at(
-        lambda f: (f.trajectory, f.final),
+        lambda f: (f.records, f.model),
         flow,
-        (back(flow.trajectory), back(flow.final)),
+        (back(flow.records), back(flow.model)),
     )
 
 
@@ -80,7 +81,7 @@ def lsa_gradient_flow_random_covariance(
     tolerance: float = 1e-10,
     max_steps: int = 4096,
     throw: bool = True,
-) -> FlowResult[Blocks]:
+) -> Trained[Blocks]:
     """Gradient flow on the population loss (4.10) of zhang2023.
 
     `moments[k-1, i]` = E λᵢᵏ of the random diagonal covariance; everything else as in
@@ -107,7 +108,7 @@ def _fixed_covariance_flow(
     U: Float[Array, "d d"],
     u: Float[Array, ""],
     *options,
-) -> FlowResult[Blocks]:
+) -> Trained[Blocks]:
     return _reduced_flow(
         lambda U, u: lsa_loss(U, u, covariance, context_length), U, u, *options
     )
@@ -120,7 +121,7 @@ def _random_covariance_flow(
     U: Float[Array, "d d"],
     u: Float[Array, ""],
     *options,
-) -> FlowResult[Blocks]:
+) -> Trained[Blocks]:
     return _reduced_flow(
         lambda U, u: lsa_loss_random_covariance(U, u, moments, context_length),
         U,
@@ -136,7 +137,7 @@ def _reduced_flow(
     tolerance: float,
     max_steps: int,
     throw: bool,
-) -> FlowResult[Blocks]:
+) -> Trained[Blocks]:
     zero, one = jnp.zeros_like(U), jnp.ones(())
     gradient = jax.grad(lambda entries: loss(entries, one))
     # The Hessian in U is diagonal: its product with a matrix of ones is its diagonal.
@@ -173,11 +174,5 @@ def _reduced_flow(
         max_steps=max_steps,
         throw=throw,
     )
-    return FlowResult(
-        result.times,
-        jax.vmap(blocks)(result.trajectory),
-        blocks(result.final),
-        result.speed,
-        result.steps,
-        result.converged,
-    )
+    found = jax.vmap(blocks)(result.records), blocks(result.model)
+    return eqx.tree_at(lambda flow: (flow.records, flow.model), result, found)

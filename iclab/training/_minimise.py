@@ -1,34 +1,17 @@
 """L-BFGS with a record of where it went."""
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Array, Float, PyTree
 
 from iclab.core import finite_number, positive_integer, require
+from iclab.training._trained import Trained
 
 ParametersT = TypeVar("ParametersT", bound=PyTree)
-
-
-class MinimiseResult(eqx.Module, Generic[ParametersT]):
-    """Where a minimisation ended and how it went.
-
-    `losses` and `trajectory` hold the start and every step, `steps` of them, and repeat
-    the last one after that. `converged` says whether the gradient's norm fell to the
-    tolerance; a search that can no longer decrease the loss stops without it.
-    """
-
-    final: ParametersT
-    loss: Float[Array, ""]
-    gradient_norm: Float[Array, ""]
-    steps: Int[Array, ""]
-    converged: Bool[Array, ""]
-    losses: Float[Array, " saved"]
-    trajectory: ParametersT
 
 
 def minimise(
@@ -38,12 +21,14 @@ def minimise(
     max_steps: int = 500,
     tolerance: float = 1e-8,
     memory: int = 20,
-) -> MinimiseResult[ParametersT]:
+) -> Trained[ParametersT]:
     """Minimise a deterministic `loss` by L-BFGS from `start`, a pytree of arrays.
 
     Stops when the gradient's norm is at most `tolerance`, when a step changes nothing
-    any more, or after `max_steps`. Works under `jit`, and under `vmap` for many starts
-    at once, where every search stops on its own.
+    any more, or after `max_steps`. `losses` and `records`, the parameters, are those at
+    the start and after every step, and repeat the last ones after `step` of them. Works
+    under `jit`, and under `vmap` for many starts at once, where every search stops on
+    its own.
     """
     owner = "minimise"
     positive_integer(max_steps, owner, "max_steps")
@@ -92,12 +77,12 @@ def minimise(
         going, advance, carry
     )
     index = jnp.minimum(jnp.arange(rows), steps)
-    return MinimiseResult(
+    return Trained(
         final,
-        losses[steps],
-        norm,
-        steps,
-        norm <= tolerance,
         losses[index],
-        jax.tree.map(lambda leaf: leaf[index], history),
+        steps,
+        records=jax.tree.map(lambda leaf: leaf[index], history),
+        recorded_at=index,
+        gradient_norm=norm,
+        converged=norm <= tolerance,
     )

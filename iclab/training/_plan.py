@@ -4,13 +4,15 @@ import dataclasses
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import jax
 import numpy as np
 import optax
 
 from iclab.core import finite_number, positive_integer, require
+
+Precision = Literal["float32", "float64", "bfloat16"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,11 @@ class Optimiser:
         moves = self.method == "sgd" or self.momentum == 0
         require(moves, owner, "momentum", "0 unless sgd", self.momentum)
 
+    @property
+    def endless(self) -> bool:
+        """Whether a step does not depend on how many there will be."""
+        return self.schedule == "constant"
+
     def rate(self, steps: int) -> Callable[[Any], Any]:
         """Learning rate by step of a run of so many steps."""
         peak, rest = self.learning_rate, max(steps - self.warmup, 1)
@@ -75,27 +82,26 @@ class Optimiser:
 class Plan:
     """A run: steps, samples a step, optimiser, seed of the samples, precision.
 
+    The optimiser may be any of optax too; then its settings are not compared when a run
+    is resumed, because it does not tell them.
+
     `bfloat16` computes losses and gradients in bfloat16 and keeps the weights and the
     optimiser's state in float32; it pays on accelerators only.
     """
 
     steps: int
     batch: int = 64
-    optimiser: Optimiser = field(default_factory=Optimiser)
+    optimiser: Optimiser | optax.GradientTransformation = field(
+        default_factory=Optimiser
+    )
     seed: int = 0
-    precision: Literal["float32", "float64", "bfloat16"] = "float32"
+    precision: Precision = "float32"
 
     def __post_init__(self):
         positive_integer(self.steps, "Plan", "steps")
         positive_integer(self.batch, "Plan", "batch")
-        kinds = ("float32", "float64", "bfloat16")
-        _one_of(self.precision, "Plan", "precision", kinds)
+        _one_of(self.precision, "Plan", "precision", get_args(Precision))
         _not_negative(self.seed, "Plan", "seed")
-
-    @property
-    def endless(self) -> bool:
-        """Whether a step does not depend on how many there will be."""
-        return self.optimiser.schedule == "constant"
 
 
 def described(plan: Plan, problem: Any, model: Any) -> dict[str, Any]:
@@ -105,7 +111,7 @@ def described(plan: Plan, problem: Any, model: Any) -> dict[str, Any]:
     number of steps matters only to schedules that end with it.
     """
     flat = _flat("", plan, values=True)
-    if plan.endless:
+    if not isinstance(plan.optimiser, Optimiser) or plan.optimiser.endless:
         del flat["steps"]
     flat |= _flat("problem", problem, values=True)
     return flat | _flat("model", model, values=False)

@@ -1,11 +1,11 @@
 """What a trainer minimises: samples, and a loss on them."""
 
 import abc
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from iclab.core import positive_integer, require
@@ -53,8 +53,7 @@ class FixedSet(AbstractProblem):
         ramps = self.curriculum.points, self.curriculum.dimensions
         flat = all(ramp.start == ramp.end for ramp in ramps)
         require(flat, "FixedSet", "problem", "one without a curriculum", "one that has")
-        stage = self.curriculum.stage(jnp.asarray(0), self.curriculum.room(0))
-        self.samples = _draw(problem, stage, jax.random.split(key, count))
+        self.samples = drawn(problem, self.curriculum.last(), count, key)
 
     def sample(self, key: PRNGKeyArray, stage: Stage) -> PyTree[Array]:
         """One of the set."""
@@ -80,6 +79,37 @@ class FixedSet(AbstractProblem):
     @property
     def _count(self) -> int:
         return len(jax.tree.leaves(self.samples)[0])
+
+
+class Exact(AbstractProblem):
+    """A loss that needs no samples: a function of the model alone.
+
+    One that is an Equinox module brings its arrays along, and equal ones compile once.
+    """
+
+    function: Callable[[Any], Float[Array, ""]]
+    curriculum: Curriculum
+
+    def __init__(self, function: Callable[[Any], Float[Array, ""]]):
+        self.function, self.curriculum = function, Curriculum.constant(1, 1)
+
+    def sample(self, key: PRNGKeyArray, stage: Stage) -> None:
+        """Nothing."""
+
+    def batch(
+        self, key: PRNGKeyArray, step: Int[Array, ""], size: int, stage: Stage
+    ) -> None:
+        """Nothing."""
+
+    def loss(self, model: Any, samples: None, stage: Stage) -> Float[Array, ""]:
+        return self.function(model)
+
+
+def drawn(
+    problem: AbstractProblem, stage: Stage, count: int, key: PRNGKeyArray
+) -> PyTree[Array]:
+    """`count` samples, drawn once."""
+    return _draw(problem, stage, jax.random.split(key, count))
 
 
 @eqx.filter_jit

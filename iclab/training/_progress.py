@@ -1,23 +1,73 @@
-"""A progress bar on a terminal; silence elsewhere."""
+"""A progress bar on a terminal; elsewhere a line now and then."""
 
-import contextlib
 import sys
-from collections.abc import Callable, Iterator
+import time
+from typing import Any
+
+import jax
+import numpy as np
+
+from iclab.training._hooks import Hook
+
+# Seconds until the next line: more in a long run, but never minutes.
+_SHORTEST, _LONGEST = 10.0, 60.0
 
 
-@contextlib.contextmanager
-def progress(
-    title: str, total: int, show: bool | None = None
-) -> Iterator[Callable[[int, str], None]]:
-    """Give `advance(steps, text)`, which moves a bar on standard error.
+class Progress(Hook):
+    """Says on standard error how far a training is.
 
-    `show=None` shows the bar if standard error is a terminal.
+    `show=None` moves a bar if standard error is a terminal and else writes lines, of
+    which the first comes after the first step if `early`, or else after a minute.
     """
-    if show is None:
-        show = sys.stderr.isatty()
-    if not show:
-        yield lambda steps, text: None
-        return
+
+    def __init__(self, show: bool | None = None, *, early: bool = False):
+        self._show, self._early = show, early
+        self._bar: Any = None
+        self._lines = False
+        self._said: tuple[int, float] | None = None
+
+    def begin(self, course: Any) -> None:
+        bar = sys.stderr.isatty() if self._show is None else self._show
+        if bar:
+            self._bar, self._task = _bar(course.owner, course.steps)
+            self._bar.start()
+        first = jax.process_index() == 0
+        self._lines = self._show is None and not bar and first
+        self._begun = time.monotonic()
+
+    def __call__(self, course: Any) -> None:
+        step, steps = course.step, course.steps
+        if self._bar is not None:
+            text = ""
+            if step > course.first:
+                loss = np.mean(course.losses[-1])
+                text = f"loss {loss:.4g} · {course.rate:.3g} steps/s"
+            self._bar.update(self._task, completed=step, text=text)
+        if self._lines and step > course.first and self._due(step == steps):
+            before = course.first if self._said is None else self._said[0]
+            self._said = (step, time.monotonic())
+            words = [f"{course.owner}: step {step:,} of {steps:,}"]
+            words += [f"loss {np.mean(course.losses[before:]):.4g}"]
+            if course.rate:
+                left = _duration((steps - step) / course.rate)
+                words += [f"{course.rate:.3g} steps/s", f"{left} left"]
+            print("  ".join(words), file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _due(self, last: bool) -> bool:
+        if self._said is None and self._early:
+            return True
+        now = time.monotonic()
+        if self._said is None:
+            return now - self._begun >= _LONGEST
+        enough = min(max((now - self._begun) / 10, _SHORTEST), _LONGEST)
+        return last or now - self._said[1] >= enough
+
+
+def _bar(title: str, total: int) -> tuple[Any, Any]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -34,6 +84,12 @@ def progress(
         TimeRemainingColumn(),
         TextColumn("{task.fields[text]}"),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=total, text="")
-        yield lambda steps, text: bar.update(task, advance=steps, text=text)
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    return bar, bar.add_task(title, total=total, text="")
+
+
+def _duration(seconds: float) -> str:
+    for size, name in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {name}"
+    return f"{seconds:.0f} s"

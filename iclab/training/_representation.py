@@ -18,8 +18,10 @@ from iclab.theory import (
     representation_optimum,
 )
 from iclab.training._curriculum import Curriculum, Stage
-from iclab.training._descent import TrainingResult, descend
+from iclab.training._descent import descend
+from iclab.training._losses import Loss, squared
 from iclab.training._problem import AbstractProblem
+from iclab.training._trained import Trained
 
 DictionaryModel = MultiHeadSoftmax | Encoder
 Number = float | Float[Array, ""]
@@ -77,7 +79,7 @@ def train_exact(
     every: int = 256,
     limit: float = math.inf,
     show_progress: bool | None = None,
-) -> TrainingResult[MultiHeadSoftmax]:
+) -> Trained[MultiHeadSoftmax]:
     """Train on the population loss itself; options as in `descend`."""
     return descend(
         exact_loss(task),
@@ -96,12 +98,14 @@ def batch_loss(
     tokens: Float[Array, "K d"],
     labels: Float[Array, "batch K"],
     context_length: int,
+    loss: Loss = squared,
 ) -> Float[Array, ""]:
     r"""$\frac1{2BK}\sum_{b,k}(\hat y_{b,k}-y_{b,k})^2$: the loss (9) on a batch of
-    label vectors, of which the first N = `context_length` labels are shown.
+    label vectors, of which the first N = `context_length` labels are shown. Another
+    `loss` takes the place of the square.
     """
     predict = jax.vmap(lambda shown: model(tokens, shown))
-    return jnp.mean((predict(labels[:, :context_length]) - labels) ** 2) / 2
+    return jnp.mean(loss(predict(labels[:, :context_length]), labels)) / 2
 
 
 class OverRepresentation(AbstractProblem):
@@ -113,9 +117,10 @@ class OverRepresentation(AbstractProblem):
 
     task: Representation
     curriculum: Curriculum
+    pointwise: Loss
 
-    def __init__(self, task: Representation):
-        self.task = task
+    def __init__(self, task: Representation, *, loss: Loss = squared):
+        self.task, self.pointwise = task, loss
         self.curriculum = Curriculum.constant(task.dictionary_size, task.dimension)
 
     def sample(self, key: PRNGKeyArray, stage: Stage) -> Float[Array, " K"]:
@@ -126,7 +131,7 @@ class OverRepresentation(AbstractProblem):
         self, model: DictionaryModel, samples: Float[Array, "batch K"], stage: Stage
     ) -> Float[Array, ""]:
         N = self.task.context_length
-        return batch_loss(model, self.task.tokens, samples, N)
+        return batch_loss(model, self.task.tokens, samples, N, self.pointwise)
 
 
 class _Gap(eqx.Module):

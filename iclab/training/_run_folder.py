@@ -37,38 +37,47 @@ class RunFolder:
         if self._folder is not None:
             self._checkpoints = Checkpoints(self._folder / "checkpoints")
 
+    @property
+    def writes(self) -> bool:
+        """Whether there is a folder, and this process writes to it."""
+        return self._metrics is not None
+
     def begin(
         self, state: dict[str, Any], *, resume: bool
-    ) -> tuple[int, dict[str, Any]]:
-        """Step and state to go on from."""
+    ) -> tuple[int, dict[str, Any]] | None:
+        """Step and state to go on from; None at the beginning."""
         if self._folder is None:
-            return 0, state
-        step, mistake = 0, None
+            return None
+        found, mistake = None, None
         if jax.process_index() == 0:
             try:
-                step, state = self._open(self._folder, state, resume=resume)
+                found = self._open(self._folder, state, resume=resume)
             except ValueError as error:
                 mistake = error
         # The others must not wait for a process 0 that gives up.
         if anywhere(mistake is not None):
             raise mistake or ValueError("train: process 0 cannot begin, and says why")
         if jax.process_count() == 1:
-            return step, state
-        # Vectors of any length cannot be broadcast; the others can do without them.
-        weights = {name: state[name] for name in ("model", "optimiser")}
-        step, weights = shared((np.int32(step), weights))
-        return int(step), state | weights
+            return found
+        # Arrays must be of one shape everywhere; hooks of the others remember nothing.
+        step, resumed = shared((np.int32(found[0] if found else 0), found is not None))
+        if not resumed:
+            return None
+        history = np.zeros((int(step), *state["history"].shape[1:]))
+        here = found[1] if found else {**state, "history": history, "hooks": {}}
+        names = ("model", "optimiser", "history")
+        return int(step), here | shared({name: here[name] for name in names})
 
     def _open(
         self, folder: Path, state: dict[str, Any], *, resume: bool
-    ) -> tuple[int, dict[str, Any]]:
+    ) -> tuple[int, dict[str, Any]] | None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / ".probe").write_bytes(b"")
             (folder / ".probe").unlink()
         except OSError as error:
             raise CannotSave(f"cannot write to {folder}: {_why(error)}") from None
-        steps, step = self._checkpoints.steps(), 0
+        steps, found = self._checkpoints.steps(), None
         if steps and not resume:
             raise ValueError(
                 f"{folder} holds checkpoints up to step {steps[0]}: resume, or use"
@@ -79,18 +88,19 @@ class RunFolder:
             if found is None:
                 _warn(f"no checkpoint in {folder}: starting from the beginning")
             else:
-                self.last, state = found
-                step = self.last
+                self.last = found[0]
         path = folder / "metrics.jsonl"
         try:
-            self._metrics = MetricsFile(path, step, tensorboard=self._tensorboard)
+            self._metrics = MetricsFile(
+                path, self.last or 0, tensorboard=self._tensorboard
+            )
         except OSError as error:
             raise CannotSave(f"cannot write {path}: {_why(error)}") from None
-        return step, state
+        return found
 
     def save(self, step: int, state: PyTree, *, last: bool) -> None:
         """Write a checkpoint; if that fails, say so, and give up only at the end."""
-        if self._metrics is None or self.last == step:
+        if self.last == step:
             return
         try:
             self._checkpoints.save(step, state, self._configuration)

@@ -33,7 +33,9 @@ WORDS = [
 def test_train_stop_resume(tmp_path, capsys):
     out = str(tmp_path / "run")
     assert main([*WORDS, "--steps", "2", "--out", out]) == 0
-    assert capsys.readouterr().out.endswith(f"trained: {out}/model.safetensors\n")
+    said = capsys.readouterr()
+    assert said.out == f"trained: {out}/model.safetensors\n"
+    assert said.err.startswith("train: step 1 of 2  loss ")
     # More steps, from where it stood.
     assert main([*WORDS, "--steps", "3", "--out", out, "--resume"]) == 0
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
@@ -46,6 +48,7 @@ def test_train_stop_resume(tmp_path, capsys):
     assert "--size tiny --covariance fixed --context 3" in manifest["command"]
     assert manifest["versions"]["jax"]
     # Mistakes are one line.
+    capsys.readouterr()
     assert main([*WORDS, "--steps", "3", "--out", out]) == 2
     assert capsys.readouterr().err == (
         f"iclab train: {out} holds checkpoints up to step 3: resume, or use another"

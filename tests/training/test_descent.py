@@ -21,7 +21,7 @@ def test_gradient_descent_is_a_loop():
     # Each step multiplies the coordinates by 0.8 and 0.9.
     factors = np.array([0.8, 0.9])
     path = np.asarray(start) * factors ** np.arange(4)[:, None]
-    assert_close(result.final, path[-1])
+    assert_close(result.model, path[-1])
     assert_close(result.losses, [_loss(y) for y in path[:3]])
 
 
@@ -29,7 +29,7 @@ def test_more_steps_than_a_chunk():
     # 256 steps make a chunk: two chunks, the second of them not full.
     start = jnp.array([1.0, -2.0])
     result = descend(_loss, start, steps=300, optimiser=optax.sgd(0.01))
-    assert_close(result.final, np.asarray(start) * np.array([0.98, 0.99]) ** 300)
+    assert_close(result.model, np.asarray(start) * np.array([0.98, 0.99]) ** 300)
     assert result.losses.shape == (300,)
     assert np.all(np.diff(result.losses) < 0)
 
@@ -43,7 +43,7 @@ def test_optimisers_keep_their_state():
         gradient = jax.grad(lambda p: _loss(p["y"]))(parameters)
         updates, state = optimiser.update(gradient, state)
         parameters = jax.tree.map(jnp.add, parameters, updates)
-    assert_close(result.final["y"], parameters["y"])
+    assert_close(result.model["y"], parameters["y"])
 
 
 def test_explosions_name_their_step():
@@ -75,7 +75,7 @@ def test_explosions_keep_what_was_computed():
     kept = error.value.result
     assert_close(kept.losses, [1.0, 1e160, np.inf])
     # The last parameters with a finite loss, and every record before the bad step.
-    assert_close(kept.final, [-1e80])
+    assert_close(kept.model, [-1e80])
     assert_close(kept.records, [1.0, -1e80, 1e160])
     assert_close(kept.recorded_at, [0, 1, 2])
     message = (
@@ -112,14 +112,14 @@ def test_paths_remember_every_step():
     for row, start in enumerate(np.asarray(starts)):
         path = start * powers
         assert_close(found.records[row], path)
-        assert_close(found.final[row], path[-1])
+        assert_close(found.model[row], path[-1])
         assert_close(found.losses[row], [_loss(y) for y in path])
-    assert_close(found.taken, [3, 3])
+    assert_close(found.step, [3, 3])
 
 
 def test_paths_stop_where_they_explode():
     path = descent_path(_square, jnp.ones(1), steps=5, optimiser=optax.sgd(0.5e80))
-    assert int(path.taken) == 2
+    assert int(path.step) == 2
     assert_close(path.losses[:2], [1.0, 1e160])
     assert not np.any(np.isfinite(path.losses[2:]))
 

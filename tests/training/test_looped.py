@@ -17,24 +17,24 @@ from tests.refusals import refused
 def test_flow_of_multiples_ends_at_the_optimum():
     flow = looped_gradient_flow(jnp.zeros((5, 5)), samples=20, loops=3)
     step, _ = looped_optimum(5, 20, 3)
-    assert_close(flow.final, step * jnp.eye(5), atol=1e-9)
-    assert flow.trajectory.shape[1:] == (5, 5)
+    assert_close(flow.model, step * jnp.eye(5), atol=1e-9)
+    assert flow.records.shape[1:] == (5, 5)
 
 
 def test_flow_follows_the_limit_of_many_samples():
     flow = looped_gradient_flow(
         jnp.zeros((2, 2)), samples=10**15, loops=3, max_time=5.0, throw=False
     )
-    expected = looped_flow_limit(flow.times, 3)
-    assert_close(flow.trajectory[:, 0, 0], expected, rtol=1e-6)
+    expected = looped_flow_limit(flow.recorded_at, 3)
+    assert_close(flow.records[:, 0, 0], expected, rtol=1e-6)
 
 
 def test_flow_of_matrices_keeps_eigenvectors_and_ends_at_the_optimum():
     start = jnp.array([[0.1, 0.05], [0.05, 1.2]])
     flow = looped_gradient_flow(start, samples=20, loops=1)  # more loops compile longer
     step, _ = looped_optimum(2, 20, 1)
-    assert_close(flow.final, step * jnp.eye(2), atol=1e-9)
-    A = flow.trajectory[1]
+    assert_close(flow.model, step * jnp.eye(2), atol=1e-9)
+    A = flow.records[1]
     assert_close(A @ start, start @ A)
 
 
@@ -69,15 +69,18 @@ def _runs(**changes):
 
 def test_runs_side_by_side_are_what_one_does_alone():
     runs = _runs()
-    assert runs.A.shape == (2, 2, 3, 2, 2)
-    assert runs.losses.shape == (2, 2, 20)
-    assert not np.allclose(runs.A[1, 0], runs.A[1, 1])
-    assert np.all(runs.losses[..., -5:].mean(-1) < runs.losses[..., 0])
+    A, losses = runs.records.A, np.asarray(runs.losses)
+    assert A.shape == (3, 2, 2, 2, 2)
+    assert_close(runs.recorded_at, [0, 10, 20])
+    assert losses.shape == (20, 2, 2)
+    assert not np.allclose(A[:, 1, 0], A[:, 1, 1])
+    assert np.all(losses[-5:].mean(0) < losses[0])
     start_key, data_key = jax.random.split(jax.random.fold_in(jax.random.key(3), 0))
     start = LoopedTransformer(0.1 * jax.random.normal(start_key, (2, 2)), loops=3)
-    model, losses = _trained_alone(start, data_key)
-    assert_close(runs.A[1, 0, -1], model.A)
-    assert_close(runs.losses[1, 0], losses)
+    model, alone = _trained_alone(start, data_key)
+    assert_close(runs.model.A[1, 0], model.A)
+    assert_close(A[-1, 1, 0], model.A)
+    assert_close(losses[:, 1, 0], alone)
 
 
 def _trained_alone(model, key):
@@ -110,5 +113,5 @@ def test_runs_refusals():
     with refused("fit_loops: `every` must be a divisor of steps = 20, got 7"):
         _runs(every=7)
     rule = "finite (try a smaller learning rate)"
-    with refused(f"fit_loops: `loss` must be {rule}, got not so at step 0"):
+    with refused(f"fit_loops: `loss` must be {rule}, got inf at step 0 of run (0, 0)"):
         _runs(start_scale=1e200)

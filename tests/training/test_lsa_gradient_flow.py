@@ -41,7 +41,7 @@ def _by_scipy(field, U11, u_last, time):
 def test_ledger_limit():
     result = lsa_gradient_flow(DIAGONAL, 10, START, 0.5)
     assert bool(result.converged)
-    U11, u_last = result.final
+    U11, u_last = result.model
     # The distance to the limit is the tolerance over the slowest rate, below 1e-9.
     assert_close(u_last, 1.279578001057, atol=1e-9)
     expected = np.diag([0.625206122127, 1.116439503799])
@@ -55,13 +55,13 @@ def test_ledger_limit():
 )
 def test_trajectory_is_that_of_the_vector_field(covariance, U11, u_last):
     result = lsa_gradient_flow(covariance, 10, U11, u_last)
-    index = int(np.searchsorted(result.times, 1.0))
-    U, u = (leaf[index] for leaf in result.trajectory)
+    index = int(np.searchsorted(result.recorded_at, 1.0))
+    U, u = (leaf[index] for leaf in result.records)
     expected_U, expected_u = _by_scipy(
         lambda U, u: lsa_flow(U, u, covariance, 10),
         U11,
         u_last,
-        float(result.times[index]),
+        float(result.recorded_at[index]),
     )
     # Two solvers with local tolerances of 1e-10.
     assert_close(U, expected_U, rtol=0, atol=2e-8)
@@ -70,7 +70,7 @@ def test_trajectory_is_that_of_the_vector_field(covariance, U11, u_last):
 
 def test_starts_at_the_start_and_keeps_the_balance():
     result = lsa_gradient_flow(COVARIANCE, 10, UNBALANCED, -0.8)
-    U, u = result.trajectory
+    U, u = result.records
     assert_close(U[0], UNBALANCED)
     assert_close(u[0], -0.8)
     balance = u**2 - jnp.sum(U**2, axis=(1, 2))
@@ -81,7 +81,7 @@ def test_starts_at_the_start_and_keeps_the_balance():
 
 def test_unbalanced_starts_reach_the_same_predictor():
     W_KQ, W_PV = lsa_optimum(COVARIANCE, 10)
-    U11, u_last = lsa_gradient_flow(COVARIANCE, 10, UNBALANCED, 1.2).final
+    U11, u_last = lsa_gradient_flow(COVARIANCE, 10, UNBALANCED, 1.2).model
     preconditioner = W_PV[2, 2] * W_KQ[:2, :2]
     assert_close(u_last * U11, preconditioner, rtol=0, atol=1e-8)  # tolerance / rate
 
@@ -89,8 +89,8 @@ def test_unbalanced_starts_reach_the_same_predictor():
 def test_zero_is_a_saddle_where_the_flow_rests():
     result = lsa_gradient_flow(COVARIANCE, 10, jnp.zeros((2, 2)), 0.0)
     assert bool(result.converged)
-    assert_close(result.final[0], np.zeros((2, 2)))
-    assert_close(result.final[1], 0.0)
+    assert_close(result.model[0], np.zeros((2, 2)))
+    assert_close(result.model[1], 0.0)
 
 
 def test_all_parameters_by_autodiff():
@@ -129,15 +129,15 @@ def test_random_covariances_reach_their_optimum():
     result = lsa_gradient_flow_random_covariance(MOMENTS, 6, START, 0.5)
     W_KQ, W_PV = lsa_optimum_random_covariance(MOMENTS, 6)
     assert bool(result.converged)
-    assert_close(result.final[0], W_KQ[:2, :2], rtol=0, atol=1e-9)  # tolerance / rate
-    assert_close(result.final[1], W_PV[2, 2], rtol=0, atol=1e-9)
-    index = int(np.searchsorted(result.times, 0.3))
-    U, u = (leaf[index] for leaf in result.trajectory)
+    assert_close(result.model[0], W_KQ[:2, :2], rtol=0, atol=1e-9)  # tolerance / rate
+    assert_close(result.model[1], W_PV[2, 2], rtol=0, atol=1e-9)
+    index = int(np.searchsorted(result.recorded_at, 0.3))
+    U, u = (leaf[index] for leaf in result.records)
     expected_U, expected_u = _by_scipy(
         lambda U, u: lsa_flow_random_covariance(U, u, MOMENTS, 6),
         START,
         0.5,
-        float(result.times[index]),
+        float(result.recorded_at[index]),
     )
     assert_close(U, expected_U, rtol=0, atol=2e-8)  # two solvers
     assert_close(u, expected_u, rtol=0, atol=2e-8)

@@ -22,17 +22,17 @@ def test_finds_a_known_minimum():
     assert bool(result.converged)
     assert float(result.gradient_norm) <= 1e-8
     # The error of the argument is the gradient over the smallest curvature, 0.4.
-    assert_close(result.final, jnp.ones(2), atol=1e-7)
-    assert 0 < int(result.steps) < 120
+    assert_close(result.model, jnp.ones(2), atol=1e-7)
+    assert 0 < int(result.step) < 120
 
 
 def test_record_is_of_what_happened():
     result = _search(jnp.array([-1.2, 1.0]))
-    steps = int(result.steps)
+    steps = int(result.step)
     assert_close(result.losses[0], _rosenbrock(jnp.array([-1.2, 1.0])))
-    assert_close(result.losses, jax.vmap(_rosenbrock)(result.trajectory), atol=1e-15)
-    assert_close(result.trajectory[steps], result.final)
-    assert_close(result.losses[steps:], jnp.full(121 - steps, result.loss))
+    assert_close(result.losses, jax.vmap(_rosenbrock)(result.records), atol=1e-15)
+    assert_close(result.records[steps], result.model)
+    assert_close(result.losses[steps:], jnp.full(121 - steps, result.losses[-1]))
     assert jnp.all(jnp.diff(result.losses) <= 0)
 
 
@@ -42,16 +42,16 @@ def test_many_starts_in_one_call():
         starts
     )
     assert bool(jnp.all(together.converged))
-    assert int(together.steps[2]) == 0
+    assert int(together.step[2]) == 0
     alone = _search(starts[1])
-    assert int(together.steps[1]) == int(alone.steps)
-    assert_close(together.final[1], alone.final, atol=1e-7)
+    assert int(together.step[1]) == int(alone.step)
+    assert_close(together.model[1], alone.model, atol=1e-7)
 
 
 def test_too_few_steps_are_told():
     result = minimise(_rosenbrock, jnp.array([-1.2, 1.0]), max_steps=3)
     assert not bool(result.converged)
-    assert int(result.steps) == 3
+    assert int(result.step) == 3
 
 
 def test_reaches_the_closed_form_of_two_layers(getkey):
@@ -65,8 +65,8 @@ def test_reaches_the_closed_form_of_two_layers(getkey):
     result = jax.jit(lambda s: minimise(loss, s, max_steps=200))(start)
     steps, best = optimal_steps(d, n, 2)
     assert bool(result.converged)
-    assert_close(result.loss, best, rtol=1e-9)
-    scalars = jnp.sort(-jnp.trace(result.final, axis1=1, axis2=2) / d)
+    assert_close(result.losses[-1], best, rtol=1e-9)
+    scalars = jnp.sort(-jnp.trace(result.model, axis1=1, axis2=2) / d)
     assert_close(scalars, steps, rtol=1e-6)  # the loss is flat to second order
 
 

@@ -75,8 +75,8 @@ def test_two_rates_move_two_parameters():
     loss = exact_loss(TASK)
     result = train_exact(MODEL, TASK, steps=1, optimiser=two_rates(0.1, 0.3))
     gradient = jax.grad(loss)(MODEL)
-    assert_close(result.final.key_query, MODEL.key_query - 0.1 * gradient.key_query)
-    assert_close(result.final.value, MODEL.value - 0.3 * gradient.value)
+    assert_close(result.model.key_query, MODEL.key_query - 0.1 * gradient.key_query)
+    assert_close(result.model.value, MODEL.value - 0.3 * gradient.value)
     assert_close(result.losses, [loss(MODEL)])
 
 
@@ -103,7 +103,7 @@ def test_training_ends_at_ridge_regression():
     optimiser = optax.adam(optax.cosine_decay_schedule(0.1, 1500))
     result = train_exact(start, TASK, steps=1500, optimiser=optimiser)
     for labels in (LABELS, FAR_LABELS):
-        square, relative = _distance(result.final, labels)
+        square, relative = _distance(result.model, labels)
         assert np.sqrt(np.mean(np.asarray(relative) ** 2)) < 1e-3
         before, one = _distance(start, labels)
         assert_close(one, np.ones(len(labels)))

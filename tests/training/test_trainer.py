@@ -112,15 +112,19 @@ def test_records_come_with_the_lines(whole, tmp_path):
     assert_close(result.records["entry"][0], START.key_query[0, 0])
     assert_close(result.records["entry"][-1], result.model.key_query[0, 0])
     assert whole[1].records is None
-    # A call keeps what it sees itself.
+    # What was seen before the interruption is not forgotten.
     os.unlink(tmp_path / "checkpoints" / "step-000000007.safetensors")
     again = _run(tmp_path, resume=True, record=look)
-    assert_close(again.recorded_at, [4, 6, 7])
-    assert_close(again.records["entry"], result.records["entry"][2:])
+    assert_close(again.recorded_at, result.recorded_at)
+    assert np.array_equal(again.records["entry"], result.records["entry"])
+    # One who looks for the first time begins there.
+    os.unlink(tmp_path / "checkpoints" / "step-000000007.safetensors")
+    other = _run(tmp_path, resume=True, record=lambda model: (1, model.key_query))
+    assert_close(other.recorded_at, [6, 7])
 
 
 def test_calls_of_any_length_give_the_same_bits(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr("iclab.training._trainer._Pace.steps", lambda self, room: 5)
+    monkeypatch.setattr("iclab.training._core._Pace.steps", lambda self, room: 5)
     result = _run(tmp_path)
     assert np.array_equal(result.losses, whole[1].losses)
     assert _last(tmp_path) == _last(whole[0])
@@ -152,7 +156,8 @@ def test_signals_leave_a_checkpoint(whole, tmp_path, kind):
     assert Checkpoints(tmp_path / "checkpoints").steps() == [4, 3]
     assert signal.getsignal(signal.SIGTERM) == before
     result = _run(tmp_path, resume=True)
-    assert np.array_equal(result.losses, whole[1].losses[4:])
+    # Losses are those of the whole run.
+    assert np.array_equal(result.losses, whole[1].losses)
     assert _last(tmp_path) == _last(whole[0])
     # Lines of the first part, then of the second; none twice.
     lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
@@ -168,7 +173,7 @@ def test_a_mean_survives_the_interruption(whole, tmp_path):
     # Step 3 is in the middle of a line's interval.
     with pytest.raises(RuntimeError):
         _run(tmp_path, report=_fail_at(4))
-    assert Checkpoints(tmp_path / "checkpoints").steps() == [3]
+    assert Checkpoints(tmp_path / "checkpoints").steps() == [3, 1]
     _run(tmp_path, resume=True)
     rows = [
         [json.loads(x)["loss"] for x in (f / "metrics.jsonl").read_text().splitlines()]
@@ -195,7 +200,7 @@ def test_damage_falls_back_on_the_one_before(whole, tmp_path, capsys, damage):
         content[-3] ^= 4
     path.write_bytes({"cut": content[:-9], "altered": content, "emptied": b""}[damage])
     result = _run(tmp_path, resume=True)
-    assert len(result.losses) == 1
+    assert np.array_equal(result.losses, whole[1].losses)
     assert "trying the one before" in capsys.readouterr().err
     assert _last(tmp_path) == _last(whole[0])
 
@@ -288,7 +293,7 @@ def test_a_full_disk_is_said_and_survived(whole, tmp_path, monkeypatch, capsys):
         CannotSave, match=r"of step 7 .* last good one is that of step 3"
     ):
         _run(tmp_path / "again")
-    assert Checkpoints(tmp_path / "again" / "checkpoints").steps() == [3]
+    assert Checkpoints(tmp_path / "again" / "checkpoints").steps() == [3, 1]
 
 
 class Target(eqx.Module):
@@ -326,9 +331,9 @@ def test_explosions_name_their_step_and_keep_the_checkpoint(tmp_path):
     step = int(words.split("at step ")[1].split(";")[0])
     assert last <= step < 50
     assert step - last < 3
-    # The bad step is not taken.
+    # The last weights with a good loss, and the losses with the bad one.
     kept = error.value.result
-    assert kept.step == step
+    assert kept.step == step - 1
     assert len(kept.losses) == step + 1
     assert np.all(np.isfinite(kept.model.y))
     result = _quick("float32", last, resume=True, **options)

@@ -22,7 +22,7 @@ from iclab.training import (
     Optimiser,
     Plan,
     Ramp,
-    TrainedModel,
+    Trained,
     join_processes,
     train,
 )
@@ -58,7 +58,7 @@ class Heights(AbstractProblem):
         return jnp.sum(errors) / (len(samples) * stage.active_points)
 
 
-def run(out, *, resume=False, report=None) -> TrainedModel:
+def run(out, *, resume=False, report=None) -> Trained:
     """Train, with a checkpoint every five steps and a line of metrics for each."""
     problem, model = Heights(), Plane(jnp.zeros(2))
     if GPT:

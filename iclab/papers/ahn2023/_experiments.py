@@ -24,7 +24,7 @@ from iclab.theory import (
     transformer_loss_given,
     wishart_samples,
 )
-from iclab.training import MinimiseResult, minimise
+from iclab.training import Trained, minimise
 
 # D in Σ = UᵀD²U, Sections 5.3 and 6.1, for d = 5; taken again for more dimensions.
 _STANDARD_DEVIATIONS = (1.0, 1.0, 0.5, 0.25, 1.0)
@@ -178,7 +178,7 @@ def train_exactly(settings: Mapping[str, Any]) -> dict[str, np.ndarray]:
     roots = np.stack([one.root for one in runs])
     starts = np.stack([one.A for one in runs])
     result = _train_exactly(starts, roots, n, settings["steps"])
-    A = np.asarray(result.trajectory)
+    A = np.asarray(result.records)
     whitened = roots[:, None, None] @ A @ roots[:, None, None]
     return {
         "losses": np.asarray(result.losses),
@@ -215,7 +215,7 @@ def train_on_batch(settings: Mapping[str, Any], key: Any) -> dict[str, np.ndarra
     else:
         S = whitened_draws(key, d, n, settings["draws"])
         result = _train_on_draws(start, root, inverse_root, S, steps)
-    trajectory = tuple(np.asarray(leaf) for leaf in result.trajectory)
+    trajectory = tuple(np.asarray(leaf) for leaf in result.records)
     whitened = _whitened(trajectory, root, inverse_root)
     if settings["whitened"]:
         trajectory = _whitened(trajectory, run.inverse_root, run.root)
@@ -300,7 +300,7 @@ def train_multiples(settings: Mapping[str, Any]) -> dict[str, np.ndarray]:
         starts.append((mean_diagonal(A), mean_diagonal(B)))
     start = tuple(jnp.asarray(np.stack(leaves)) for leaves in zip(*starts, strict=True))
     result = _train_multiples(start, d, n, settings["steps"])
-    a, b = result.final
+    a, b = result.model
     return {
         "losses": np.asarray(result.losses),
         "a": np.asarray(a),
@@ -334,7 +334,7 @@ _losses_given = jax.jit(losses_given)
 @functools.partial(jax.jit, static_argnames="steps")
 def _train_on_draws(
     start: Weights, root: Array, inverse_root: Array, S: Array, steps: int
-) -> MinimiseResult:
+) -> Trained:
     def loss(weights):
         return jnp.mean(losses_given(_whitened(weights, root, inverse_root), S))
 
@@ -342,7 +342,7 @@ def _train_on_draws(
 
 
 @functools.partial(jax.jit, static_argnames="steps")
-def _train_on_prompts(start: Weights, prompts: Prompt, steps: int) -> MinimiseResult:
+def _train_on_prompts(start: Weights, prompts: Prompt, steps: int) -> Trained:
     def loss(weights):
         A, *B = weights
         last = jnp.zeros_like(A[:1])
@@ -355,7 +355,7 @@ def _train_on_prompts(start: Weights, prompts: Prompt, steps: int) -> MinimiseRe
 
 # One run after the other: a `vmap` would compute all of them until the last one ends.
 @functools.partial(jax.jit, static_argnames=("n", "steps"))
-def _train_exactly(starts: Array, roots: Array, n: int, steps: int) -> MinimiseResult:
+def _train_exactly(starts: Array, roots: Array, n: int, steps: int) -> Trained:
     def train(one):
         start, root = one
 
@@ -368,7 +368,7 @@ def _train_exactly(starts: Array, roots: Array, n: int, steps: int) -> MinimiseR
 
 
 @functools.partial(jax.jit, static_argnames=("d", "n", "steps"))
-def _train_multiples(start: Weights, d: int, n: int, steps: int) -> MinimiseResult:
+def _train_multiples(start: Weights, d: int, n: int, steps: int) -> Trained:
     def train(one):
         def loss(weights):
             return _scalar_loss(weights, d, n)

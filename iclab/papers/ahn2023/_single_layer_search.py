@@ -72,7 +72,7 @@ def _descend(starts, problems: Moments):
     """Ends (b, A) of the searches; the outer axis is the problem, the inner a start."""
 
     def one(start, problem: Moments):
-        return minimise(functools.partial(_loss, problem), start, max_steps=800).final
+        return minimise(functools.partial(_loss, problem), start, max_steps=800).model
 
     # One after the other: in step with each other they would take longer to compile.
     def each(of_one):

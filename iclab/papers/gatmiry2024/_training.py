@@ -17,10 +17,9 @@ import optax
 from jaxtyping import Array, Float
 
 from iclab.evidence import setting
-from iclab.models import UntiedTransformer
 from iclab.tasks import LinearRegression
 from iclab.theory import wishart_quadrature
-from iclab.training import LoopedRuns, fit_loops
+from iclab.training import Loops, Trained, fit_loops
 
 # Standard deviation of A's entries before training.
 _START = 0.01
@@ -57,8 +56,34 @@ def training_job(settings: Any, **own: Any) -> dict[str, Any]:
     }
 
 
-def train_looped(settings: Mapping[str, Any], key: Any) -> LoopedRuns:
+class Runs(NamedTuple):
+    """Weights, and the loss on each step's own prompts; axes are loop counts, seeds.
+
+    Of layers in a loop there are records, before training and on its way. Of layers of
+    their own there is the end; those beyond a model's number are not trained and count
+    as zero.
+    """
+
+    A: Float[np.ndarray, "counts seeds records_or_layers d d"]
+    u: Float[np.ndarray, "counts seeds records_or_layers d"]
+    losses: Float[np.ndarray, "counts seeds steps"]
+
+
+def train_looped(settings: Mapping[str, Any], key: Any) -> Runs:
     """Every number of loops in `settings` and every seed, side by side."""
+    found = _trained(settings, key, every=settings["every"])
+    A, u = (np.moveaxis(one, 0, 2) for one in (found.records.A, found.records.u))
+    return Runs(A, u, np.moveaxis(np.asarray(found.losses), 0, 2))
+
+
+def train_untied(settings: Mapping[str, Any], key: Any) -> Runs:
+    """As many separate layers as loops; on the same prompts, if the key is the same."""
+    found = _trained(settings, key, tied=False)
+    A, u = np.asarray(found.model.A), np.asarray(found.model.u)
+    return Runs(A, u, np.moveaxis(np.asarray(found.losses), 0, 2))
+
+
+def _trained(settings: Mapping[str, Any], key: Any, **options: Any) -> Trained[Loops]:
     s = settings
     return fit_loops(
         LinearRegression(jnp.eye(s["dimension"])),
@@ -70,29 +95,8 @@ def train_looped(settings: Mapping[str, Any], key: Any) -> LoopedRuns:
         optimiser=_optimiser(s["rate"], s["steps"]),
         key=quick_key(key),
         start_scale=_START,
-        every=s["every"],
+        **options,
     )
-
-
-class UntiedRuns(NamedTuple):
-    """Trained layers, and the loss on each step's own prompts; axes as `LoopedRuns`.
-
-    Layers beyond a model's number are not trained and count as zero.
-    """
-
-    A: Float[Array, "counts seeds layers d d"]
-    u: Float[Array, "counts seeds layers d"]
-    losses: Float[Array, "counts seeds steps"]
-
-
-def train_untied(settings: Mapping[str, Any], key: Any) -> UntiedRuns:
-    """As many separate layers as loops; on the same prompts, if the key is the same."""
-    s = settings
-    sizes = (s["dimension"], s["samples"], s["batch"], s["steps"], max(s["loops"]))
-    keys = jax.vmap(functools.partial(jax.random.fold_in, quick_key(key)))(
-        jnp.arange(s["seeds"])
-    )
-    return _train_untied(jnp.array(s["loops"]), keys, sizes, s["rate"])
 
 
 def quick_key(key: Any) -> Any:
@@ -176,41 +180,6 @@ def _losses_given(S: np.ndarray, A: np.ndarray, u: np.ndarray) -> np.ndarray:
     return (rate**2).sum((1, 2)) + (constant**2).sum(1)
 
 
+@functools.cache  # one object for one rate, so that equal programs compile once
 def _optimiser(rate: float, steps: int) -> optax.GradientTransformation:
     return optax.adam(optax.cosine_decay_schedule(rate, steps))
-
-
-@functools.partial(jax.jit, static_argnames=("sizes", "rate"))
-def _train_untied(
-    counts: Array, keys: Array, sizes: tuple[int, ...], rate: float
-) -> UntiedRuns:
-    d, samples, batch, steps, layers = sizes
-    task, optimiser = LinearRegression(jnp.eye(d)), _optimiser(rate, steps)
-
-    def loss(weights, count, prompts):
-        # Weights of zero leave a prompt as it is: layers beyond `count` do nothing.
-        active = (jnp.arange(layers) < count).astype(float)
-        A, u = weights
-        model = UntiedTransformer(active[:, None, None] * A, active[:, None] * u)
-        return jnp.mean((jax.vmap(model)(prompts) - prompts.target) ** 2)
-
-    def one(count, seed_key):
-        start_key, data_key = jax.random.split(seed_key)
-        start = _START * jax.random.normal(start_key, (layers, d, d))
-        weights = (start, jnp.zeros((layers, d)))
-
-        def step(carry, index):
-            weights, state = carry
-            step_key = jax.random.fold_in(data_key, index)
-            prompts = task.sample_batch(step_key, batch, samples)
-            value, slope = jax.value_and_grad(loss)(weights, count, prompts)
-            updates, state = optimiser.update(slope, state, weights)
-            moved: Any = optax.apply_updates(weights, updates)
-            return (moved, state), value
-
-        carry = (weights, optimiser.init(weights))
-        (weights, _), losses = jax.lax.scan(step, carry, jnp.arange(steps))
-        A, u = weights
-        return UntiedRuns(A, u, losses)
-
-    return jax.vmap(jax.vmap(one, in_axes=(None, 0)), in_axes=(0, None))(counts, keys)

@@ -108,11 +108,11 @@ def _from_matrix(case: Run, best: float) -> Measured:
         max_time=case.time,
         throw=False,
     )
-    loss = looped_loss(flow.final, covariance=jnp.eye(d), samples=n, loops=L)
-    distance = spectral_distance(flow.final, best * jnp.eye(d))
+    loss = looped_loss(flow.model, covariance=jnp.eye(d), samples=n, loops=L)
+    distance = spectral_distance(flow.model, best * jnp.eye(d))
     # The slope of the loss is below 1 this near to the optimum.
-    error = 1e-10 * int(flow.steps)
-    reason = f"local error 1e-10 a step, {flow.steps} steps; time {case.time:.4g}"
+    error = 1e-10 * int(flow.step)
+    reason = f"local error 1e-10 a step, {flow.step} steps; time {case.time:.4g}"
     return Measured(np.array([float(loss), distance]), error, reason)
 
 

@@ -26,7 +26,7 @@ from iclab.models import Encoder, MultiHeadSoftmax
 from iclab.papers._drawing import BLUE, VERMILION
 from iclab.tasks import GaussianCoefficients, Representation
 from iclab.theory import representation_infimum
-from iclab.training import TrainingResult, descend, exact_gap
+from iclab.training import Trained, descend, exact_gap
 
 # 10,000 samples in batches of 256: how many steps the paper's epoch has.
 EPOCH = 39
@@ -181,7 +181,7 @@ def train_one_layer(
     heads: int,
     key: Any,
     record: Callable[[MultiHeadSoftmax], Any] | None = None,
-) -> TrainingResult[MultiHeadSoftmax]:
+) -> Trained[MultiHeadSoftmax]:
     """Adam on L − L*, which has the gradient of L.
 
     The rate is constant; with `drop_at` in the settings, a tenth of it from that step.

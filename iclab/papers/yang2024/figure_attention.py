@@ -51,7 +51,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
 
     result = train_one_layer(s, task, s["heads"], key, record)
     gaps, weights = (np.asarray(x) for x in result.records)
-    attention = np.asarray(result.final.attention(task.tokens, N))
+    attention = np.asarray(result.model.attention(task.tokens, N))
     A = np.asarray(representation_optimum(task.features, N, tau))
     # Pairs (example, token) that some head gives a hundredth of its attention.
     seen = np.any(attention > 0.01, axis=0)

@@ -146,7 +146,7 @@ def trained_on_long_prompts(task: RandomCovariance) -> LinearSelfAttention:
     d = task.dimension
     start = 0.1 * jnp.eye(d) / jnp.sqrt(d), 0.1
     flow = lsa_gradient_flow_random_covariance(task.moments(), LONG, *start)
-    return LinearSelfAttention.from_blocks(*flow.final)
+    return LinearSelfAttention.from_blocks(*flow.model)
 
 
 @functools.cache
@@ -161,8 +161,8 @@ def trajectory(setting: Setting) -> Trajectory:
 def slopes(setting: Setting) -> Slopes:
     """Loss and gradient along the trajectory, the gradient by differentiation."""
     flow = trajectory(setting).flow
-    loss, gradient = _slopes(*flow.trajectory, setting.moments, setting.context_length)
-    steps = int(flow.steps) + 1
+    loss, gradient = _slopes(*flow.records, setting.moments, setting.context_length)
+    steps = int(flow.step) + 1
     return Slopes(*(np.asarray(leaf)[:steps] for leaf in (loss, *gradient)))
 
 

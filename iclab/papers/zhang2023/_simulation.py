@@ -38,14 +38,14 @@ def distribution(spectrum: str, context_length: int) -> Setting:
 
 def trained_model(setting: Setting) -> LinearSelfAttention:
     """The model at the end of its gradient flow, which never heard of Γ."""
-    return LinearSelfAttention.from_blocks(*trajectory(setting).flow.final)
+    return LinearSelfAttention.from_blocks(*trajectory(setting).flow.model)
 
 
 def preconditioner_error(setting: Setting) -> float:
     """How far u₋₁U₁₁ of `trained_model` may be from its limit, in operator norm."""
     found = trajectory(setting)
     # u₋₁ = ‖U₁₁‖_F, each known up to the resting error.
-    return found.resting_error * 2 * float(found.flow.final[1])
+    return found.resting_error * 2 * float(found.flow.model[1])
 
 
 def shifted_task(

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.training import FlowResult
+from iclab.training import Trained
 
 # Local error of the solver, which the flow's defaults promise.
 SOLVER_TOLERANCE = 1e-10
@@ -21,19 +21,19 @@ Loss = Callable[..., Float[Array, ""]]
 class Trajectory(NamedTuple):
     """A flow that came to rest, and how far from the true limit it may have stopped."""
 
-    flow: FlowResult
+    flow: Trained
     U11: Float[np.ndarray, "steps d d"]
     u_last: Float[np.ndarray, " steps"]
     resting_error: float
 
 
-def at_rest(loss: Loss, flow: FlowResult, *distribution: Array | int) -> Trajectory:
+def at_rest(loss: Loss, flow: Trained, *distribution: Array | int) -> Trajectory:
     """A finished flow on `loss` as a trajectory without the padding of unused steps."""
-    steps = int(flow.steps) + 1
-    error = float(flow.speed) / _slowest_rate(loss, flow, *distribution)
-    error += SOLVER_TOLERANCE * steps * float(flow.final[1])
+    steps = int(flow.step) + 1
+    error = float(flow.gradient_norm) / _slowest_rate(loss, flow, *distribution)
+    error += SOLVER_TOLERANCE * steps * float(flow.model[1])
     # NumPy before slicing: JAX would compile a program for every number of steps.
-    U11, u_last = map(np.asarray, flow.trajectory)
+    U11, u_last = map(np.asarray, flow.records)
     return Trajectory(flow, U11[:steps], u_last[:steps], error)
 
 
@@ -53,12 +53,12 @@ def summary(U11: Array | np.ndarray, u_last: Array | np.ndarray | float) -> np.n
     return np.stack([u_last, np.linalg.norm(U11), *forms])
 
 
-def _slowest_rate(loss: Loss, flow: FlowResult, *distribution: Array | int) -> float:
+def _slowest_rate(loss: Loss, flow: Trained, *distribution: Array | int) -> float:
     """Smallest nonzero curvature of the loss at rest.
 
     One direction is flat, (U₁₁, u₋₁) → (cU₁₁, u₋₁/c); the start's balance fixes it.
     """
-    flat = jnp.append(flow.final[0].ravel(), flow.final[1])
+    flat = jnp.append(flow.model[0].ravel(), flow.model[1])
     hessian = _hessian(loss, flat, *distribution)
     return float(np.sort(np.abs(np.linalg.eigvalsh(np.asarray(hessian))))[1])
 

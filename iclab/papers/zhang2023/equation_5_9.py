@@ -26,10 +26,10 @@ def predict(case: Setting):
 def measure(case: Setting, key, scale) -> Measured:
     """The end of the flow on the exact loss."""
     found = trajectory(case)
-    U11, u_last = map(np.asarray, found.flow.final)
+    U11, u_last = map(np.asarray, found.flow.model)
     reason = (
         "distance from rest: final gradient over the loss's smallest curvature,"
-        f" plus the solver's error over {int(found.flow.steps)} steps"
+        f" plus the solver's error over {int(found.flow.step)} steps"
     )
     return Measured(_summary(U11, u_last), found.resting_error * len(U11), reason)
 

@@ -26,10 +26,10 @@ def decoy(case: Setting):
 def measure(case: Setting, key, scale) -> Measured:
     """End of the flow on the exact population loss."""
     found = trajectory(case)
-    U11, u_last = found.flow.final
+    U11, u_last = found.flow.model
     reason = (
         "final gradient over the loss's smallest curvature, plus the solver's error"
-        f" over {int(found.flow.steps)} steps, added over the diagonal"
+        f" over {int(found.flow.step)} steps, added over the diagonal"
     )
     error = found.resting_error * len(U11)
     return Measured(np.stack([u_last, np.trace(U11)]), error, reason)

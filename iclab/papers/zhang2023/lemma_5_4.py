@@ -48,7 +48,7 @@ def measure(case: Setting, key, scale) -> Measured:
     N = jnp.asarray(case.context_length)
     squares = np.asarray(_squared_gradients(U11, u_last, case.covariance, N))
     gap = quadratic.gap(u_last[:, None, None] * U11)
-    times = np.asarray(found.flow.times)[steps]
+    times = np.asarray(found.flow.recorded_at)[steps]
     # An error of the product u₋₁U₁₁ changes √gap by at most as much in the loss's norm.
     product_error = 2 * float(u_last[-1]) * found.resting_error
     relative = 4 * product_error * np.sqrt(quadratic.steepest / (2 * gap))

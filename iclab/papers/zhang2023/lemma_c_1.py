@@ -145,7 +145,7 @@ def _drawn_coefficients(case: Coefficients, key) -> Measured:
 
 def _steps(case: Setting) -> list[int]:
     """The start, a quarter and half of the steps to rest."""
-    steps = int(trajectory(case).flow.steps)
+    steps = int(trajectory(case).flow.step)
     return [0, steps // 4, steps // 2]
 
 

@@ -30,7 +30,7 @@ def predict(case: Setting):
 def measure(case: Setting, key, scale) -> Measured:
     """Smallest ‖∇ℓ‖²/(ℓ − min ℓ), and smallest mean rate at which the gap decays."""
     found = slopes(case)
-    times = np.asarray(trajectory(case).flow.times)[: len(found.loss)]
+    times = np.asarray(trajectory(case).flow.recorded_at)[: len(found.loss)]
     # The minimum is where the flow rests: the gap left there is of order speed².
     gap = found.loss - found.loss[-1]
     squared = np.sum(found.U11**2, axis=(1, 2)) + found.u_last**2

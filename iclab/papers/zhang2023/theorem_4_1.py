@@ -45,13 +45,13 @@ def measure(case: Setting | AllWeights, key, scale) -> Measured:
     if isinstance(case, AllWeights):
         return _least_loss(case)
     found = trajectory(case)
-    value = summary(*found.flow.final)
+    value = summary(*found.flow.model)
     reason = (
         "distance from rest: final gradient over the loss's smallest curvature,"
-        f" plus the solver's error over {int(found.flow.steps)} steps"
+        f" plus the solver's error over {int(found.flow.step)} steps"
     )
     # A unit vector on each side: an entry moves by at most the error of the weights.
-    size = 1 + float(found.flow.final[1]) + float(np.linalg.norm(found.flow.final[0]))
+    size = 1 + float(found.flow.model[1]) + float(np.linalg.norm(found.flow.model[0]))
     return Measured(value, found.resting_error * size, reason)
 
 
@@ -75,7 +75,7 @@ def _least_loss(case: AllWeights) -> Measured:
     found = [descend(start, free, Lambda, N) for start in starts]
     best = min(found, key=lambda one: one.loss)
     end, quadratic = trajectory(setting), bowl(setting)
-    U11, u_last = map(np.asarray, end.flow.final)
+    U11, u_last = map(np.asarray, end.flow.model)
     value = [best.loss, quadratic.least + quadratic.gap((u_last * U11)[None])[0]]
     error = best.slope**2 / best.curvature
     error += quadratic.steepest * (2 * float(u_last) * end.resting_error) ** 2

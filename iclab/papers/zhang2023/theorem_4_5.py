@@ -18,12 +18,12 @@ def predict(case: Setting):
 def measure(case: Setting, key, scale) -> Measured:
     """Follow the flow on the exact population loss, which never mentions Γ_τ."""
     found = trajectory(case)
-    U11, u_last = found.flow.final
+    U11, u_last = found.flow.model
     # A unit vector on each side: an entry moves by at most the error of the weights.
     size = 1 + float(u_last) + float(np.linalg.norm(U11))
     reason = (
         "distance from rest: final gradient over the loss's smallest curvature,"
-        f" plus the solver's error over {int(found.flow.steps)} steps"
+        f" plus the solver's error over {int(found.flow.step)} steps"
     )
     return Measured(summary(U11, u_last), found.resting_error * size, reason)
 

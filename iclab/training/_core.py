@@ -1,0 +1,484 @@
+"""The one place that steps an optimiser: one run or many side by side, with hooks."""
+
+import contextlib
+import functools
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array, Bool, Float, Key, PyTree
+
+from iclab.core import finite_number, positive_integer, require
+from iclab.training._hooks import Hook, Record
+from iclab.training._plan import Optimiser, Precision
+from iclab.training._problem import AbstractProblem
+from iclab.training._processes import agreed
+from iclab.training._trained import Diverged, Trained
+
+ModelT = TypeVar("ModelT")
+Keys = Key[Array, "..."]
+Rule = Optimiser | optax.GradientTransformation
+
+# Steps that one compiled call may take, and how long it should last. Between calls
+# hooks are called. How steps are divided into calls does not change a bit of what they
+# compute: the number of steps is an argument of the program.
+_LONGEST_CALL, _CALL_SECONDS = 256, 0.5
+
+
+def fit(
+    problem: AbstractProblem,
+    model: ModelT,
+    optimiser: Rule,
+    *,
+    steps: int,
+    batch: int = 1,
+    key: Keys | None = None,
+    runs: tuple[int, ...] = (),
+    hooks: Sequence[Hook] = (),
+    limit: float = math.inf,
+    precision: Precision | None = None,
+    owner: str = "fit",
+) -> Trained[ModelT]:
+    """Train `model` on `problem` for `steps` steps of any optax optimiser.
+
+    Step t sees `batch` samples that `problem` draws from `key` and t. Arrays of
+    floating-point numbers are trained, in the precision that they have unless
+    `precision` says otherwise. `hooks` look on, record and stop: see `Hook`.
+
+    Many runs go side by side in one program where every array of `model` has the axes
+    `runs` in front, such as (learning rates, seeds). Runs along the last of them draw
+    samples of their own, from `fold_in(key, i)` unless there are as many keys; along
+    the others all see the same. Axes of the result are those of the model; in `losses`
+    they follow the steps.
+
+    A loss or gradient that is not finite, or a loss above `limit`, raises `Diverged`.
+    """
+    key = jax.random.key(0) if key is None else key
+    course = Course(
+        owner, problem, model, optimiser, steps, batch, key, tuple(runs), hooks, limit,
+        precision,
+    )  # fmt: skip
+    return course.run()
+
+
+class Course(Generic[ModelT]):
+    """A training under way: what hooks look at.
+
+    `step` of `steps` are taken; `model` is the model now. `saved_at` is the step of the
+    last checkpoint, if a hook writes them.
+    """
+
+    def __init__(
+        self,
+        owner: str,
+        problem: AbstractProblem,
+        model: Any,
+        optimiser: Rule,
+        steps: int,
+        batch: int,
+        key: Keys,
+        runs: tuple[int, ...],
+        hooks: Sequence[Hook],
+        limit: float,
+        precision: Precision | None,
+    ):
+        self.owner, self.problem, self.hooks = owner, problem, tuple(hooks)
+        self.runs = tuple(positive_integer(one, owner, "runs") for one in runs)
+        self.steps = positive_integer(steps, owner, "steps")
+        self.step, self.first = 0, 0
+        self.saved_at: int | None = None
+        self.stopped_by: str | None = None
+        self.precision: Precision | None = precision
+        self._limit = limit
+        self._limited(limit)
+        parameters, rest = split(self.cast(model), owner, "model")
+        self._fits_runs(model)
+        # Neither the seed nor, as a rule, the number of steps makes another program.
+        endless = not isinstance(optimiser, Optimiser) or optimiser.endless
+        self._program = _program(
+            rest,
+            self._keys(key),
+            problem=problem,
+            optimiser=optimiser,
+            steps=1 if endless else self.steps,
+            batch=positive_integer(batch, owner, "batch"),
+            runs=self.runs,
+            limit=float(limit),
+            precision=precision,
+        )
+        start = _over(self.runs, _transformation(optimiser, self.steps).init)
+        self._carry = self._placed((parameters, start(parameters), parameters))
+        self._history: list[np.ndarray] = [np.zeros((0, *self.runs, 2))]
+        self._pace = _Pace()
+
+    @property
+    def model(self) -> ModelT:
+        """The model as it is now."""
+        return self._whole(self._carry[0])
+
+    @property
+    def losses(self) -> Float[np.ndarray, "steps *runs"]:
+        """Losses of all steps so far, those before a resume included."""
+        return self.history[..., 0]
+
+    @property
+    def history(self) -> Float[np.ndarray, "steps *runs 2"]:
+        """Losses and norms of gradients of all steps so far."""
+        self._history = [np.concatenate(self._history)]
+        return self._history[0]
+
+    @property
+    def rate(self) -> float:
+        """Steps a second, by the last call that compiled nothing."""
+        return self._pace.rate
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """All that the rest of the run depends on, as arrays."""
+        memories = {name: hook.memory for name, hook in self._named_hooks.items()}
+        return {
+            "model": self._carry[0],
+            "optimiser": self._carry[1],
+            "history": self.history,
+            "hooks": {name: memory for name, memory in memories.items() if memory},
+        }
+
+    def restore(self, step: int, state: dict[str, Any]) -> None:
+        """Go on from the `state` of a step instead of the beginning.
+
+        Hooks that it does not know begin anew.
+        """
+        rule = f"at least {step}, where the checkpoint is"
+        require(step <= self.steps, self.owner, "steps", rule, self.steps)
+        self.step = self.first = step
+        self._carry = self._placed((state["model"], state["optimiser"], state["model"]))
+        self._history = [np.asarray(state["history"])]
+        for name, hook in self._named_hooks.items():
+            if name in state["hooks"]:
+                hook.recall(state["hooks"][name], self)
+
+    def due(self, every: int | None) -> bool:
+        """Whether this is the last step or one that `every` divides, as it does 0."""
+        return self.step == self.steps or (every is not None and self.step % every == 0)
+
+    def cast(self, tree: PyTree) -> PyTree:
+        """Floating-point arrays in the precision of this training."""
+        return _cast(tree, _dtype(self.precision))
+
+    def run(self) -> Trained[ModelT]:
+        """Take all steps, or as many as hooks allow."""
+        with contextlib.ExitStack() as stack:
+            for hook in self.hooks:
+                stack.callback(hook.close)
+                hook.begin(self)
+            reason = self._asked()
+            while self.step < self.steps:
+                count, stop = agreed(self._next_count(), reason is not None)
+                if stop:
+                    self.stopped_by = reason or "another process"
+                    for hook in self.hooks:
+                        hook.stopped(self)
+                    break
+                self._take(count)
+                reason = self._asked()
+        return self._result(self.model, self.step)
+
+    @property
+    def _named_hooks(self) -> dict[str, Hook]:
+        """Hooks by their kind, and by their number where there are several."""
+        found: dict[str, Hook] = {}
+        for hook in self.hooks:
+            name = type(hook).__name__
+            count = sum(type(other) is type(hook) for other in found.values())
+            found[f"{name}-{count + 1}" if count else name] = hook
+        return found
+
+    def _asked(self) -> str | None:
+        """Call every hook; the first reason to stop."""
+        reasons = [hook(self) for hook in self.hooks]
+        return next((reason for reason in reasons if reason is not None), None)
+
+    def _next_count(self) -> int:
+        """Steps until something is due, or as many as the pace allows."""
+        step, curriculum = self.step, self.problem.curriculum
+        periods = [hook.every for hook in self.hooks if hook.every is not None]
+        due = [(step // every + 1) * every for every in periods]
+        limit = min(self.steps, curriculum.leaves_at(step), *due, self.steps)
+        return min(self._pace.steps(curriculum.room(step)), int(limit) - step)
+
+    def _take(self, count: int) -> None:
+        room, start = self.problem.curriculum.room(self.step), time.perf_counter()
+        numbers = (np.array(value, np.int32) for value in (self.step, count))
+        self._carry, taken, fine, values = _advance(
+            (self._program, room), self._carry, *numbers
+        )
+        new = np.asarray(values, float)[: int(taken)]
+        self._pace.saw(room, len(new), time.perf_counter() - start)
+        self._history.append(new)
+        self.step += len(new)
+        if not bool(np.all(np.asarray(fine))):
+            bad = self.step - 1
+            result = self._result(self._whole(self._carry[2]), max(bad - 1, 0))
+            raise Diverged(self._explosion(bad, new[-1], np.asarray(fine)), result)
+
+    def _explosion(self, step: int, numbers: np.ndarray, fine: np.ndarray) -> str:
+        where = np.unravel_index(np.argmin(fine), fine.shape)
+        loss, norm = numbers[where]
+        by_loss = not (np.isfinite(loss) and loss <= self._limit)
+        name, bad = ("loss", loss) if by_loss else ("gradient", norm)
+        finite = self._limit == math.inf or not by_loss
+        rule = "finite" if finite else f"at most {self._limit:g}"
+        run = f" of run {tuple(map(int, where))}" if where else ""
+        kept = self.saved_at
+        saved = "" if kept is None else f"; the last checkpoint is of step {kept}"
+        return (
+            f"{self.owner}: `{name}` must be {rule} (try a smaller learning rate),"
+            f" got {bad} at step {step}{run}{saved}"
+        )
+
+    def _result(self, model: ModelT, step: int) -> Trained[ModelT]:
+        record = next((one for one in self.hooks if isinstance(one, Record)), None)
+        seen = (None, None) if record is None else (record.values, record.steps)
+        return Trained(model, self.losses, step, self.stopped_by, *seen)
+
+    def _whole(self, parameters: PyTree) -> Any:
+        here = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)), parameters)
+        return eqx.combine(here, self._program.frozen, self._program.static)
+
+    def _placed(self, carry: PyTree) -> PyTree:
+        return _everywhere(carry, self._program.mesh)
+
+    def _limited(self, limit: float) -> None:
+        if limit != math.inf:
+            finite_number(limit, self.owner, "limit")
+
+    def _fits_runs(self, model: Any) -> None:
+        for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_array)):
+            rule = f"of arrays with the axes {self.runs} in front"
+            fits = leaf.shape[: len(self.runs)] == self.runs
+            require(fits, self.owner, "model", rule, f"shape {leaf.shape}")
+
+    def _keys(self, key: Keys) -> Keys:
+        if not self.runs or key.shape:
+            rule = f"one key or {self.runs[-1:]} of them"
+            fits = key.shape == self.runs[-1:]
+            require(fits, self.owner, "key", rule, f"shape {key.shape}")
+            return key
+        fold = functools.partial(jax.random.fold_in, key)
+        return jax.vmap(fold)(jnp.arange(self.runs[-1]))
+
+
+def path(
+    loss: Callable[[ModelT], Float[Array, ""]],
+    start: ModelT,
+    *,
+    steps: int,
+    optimiser: optax.GradientTransformation,
+    record: Callable[[ModelT], PyTree],
+    owner: str,
+) -> Trained[ModelT]:
+    """Steps on a loss without samples in one scan, for use inside of programs."""
+    positive_integer(steps, owner, "steps")
+    dynamic, static = split(start, owner, "start")
+    evaluate = lambda arrays: loss(eqx.combine(arrays, static))  # noqa: E731
+
+    def one(carry, moves):
+        seen = record(eqx.combine(carry[0], static))
+        carry, fine, value, _ = _step(evaluate, optimiser, math.inf, carry, moves)
+        return carry, (value, seen, fine)
+
+    carry = (dynamic, optimiser.init(dynamic), dynamic)
+    # One step more than asked for evaluates the last state; it is not taken.
+    moves = jnp.arange(steps + 1) < steps
+    (dynamic, *_), (losses, records, fine) = jax.lax.scan(one, carry, moves)
+    taken = jnp.where(jnp.all(fine), steps, jnp.argmin(fine))
+    return Trained(
+        eqx.combine(dynamic, static),
+        losses,
+        taken,
+        records=records,
+        recorded_at=jnp.arange(steps + 1),
+    )
+
+
+def _step(
+    loss: Callable[[PyTree], Float[Array, ""]],
+    optimiser: optax.GradientTransformation,
+    limit: float,
+    carry: PyTree,
+    moves: bool | Bool[Array, ""] = True,
+) -> tuple[PyTree, Bool[Array, ""], Float[Array, ""], Float[Array, ""]]:
+    """Parameters, the optimiser's memory and the last parameters with a good loss,
+    a step later; whether the step was good, its loss and the norm of its gradient.
+
+    A bad step is not taken, nor is any unless it `moves`.
+    """
+    parameters, memory, good = carry
+    value, gradient = jax.value_and_grad(loss)(parameters)
+    norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(gradient)))
+    fine = jnp.isfinite(value) & jnp.isfinite(norm)
+    if limit != math.inf:
+        fine = fine & (value <= limit)
+    updates, new_memory = optax.with_extra_args_support(optimiser).update(
+        gradient, memory, parameters, value=value, grad=gradient, value_fn=loss
+    )
+    moved = (optax.apply_updates(parameters, updates), new_memory)
+    taken = fine if moves is True else fine & moves
+    choose = lambda new, old: jnp.where(taken, new, old)  # noqa: E731
+    carry = jax.tree.map(choose, (*moved, parameters), (parameters, memory, good))
+    return carry, fine, value, norm
+
+
+class _Program(eqx.Module):
+    """All that steps depend on, apart from the state; equal ones compile once."""
+
+    problem: AbstractProblem
+    frozen: PyTree
+    static: PyTree
+    key_data: Array
+    key_kind: Any
+    optimiser: Rule
+    steps: int
+    batch: int
+    runs: tuple[int, ...]
+    limit: float
+    precision: Precision | None
+    mesh: Mesh
+
+
+def _program(rest: PyTree, keys: Keys, **others: Any) -> _Program:
+    mesh = Mesh(np.array(jax.devices()), ("batch",))
+    frozen, static = eqx.partition(rest, eqx.is_array)
+    program = _Program(
+        frozen=frozen,
+        static=static,
+        key_data=jax.random.key_data(keys),
+        key_kind=jax.random.key_impl(keys),
+        mesh=mesh,
+        **others,
+    )
+    arrays, plain = eqx.partition(program, eqx.is_array)
+    return eqx.combine(_everywhere(arrays, mesh), plain)
+
+
+@eqx.filter_jit(donate="all-except-first")
+def _advance(
+    fixed: tuple[_Program, int], carry: PyTree, first: Any, count: Any
+) -> tuple[PyTree, Array, Array, Array]:
+    """State after at most `count` steps, how many they were, whether all is finite, and
+    the loss and gradient norm of each.
+    """
+    program, room = fixed
+    problem, runs, precision = program.problem, program.runs, program.precision
+    keys = jax.random.wrap_key_data(program.key_data, impl=program.key_kind)
+    by_sample = NamedSharding(program.mesh, PartitionSpec("batch"))
+    everywhere = NamedSharding(program.mesh, PartitionSpec())
+    dtype = _dtype(precision)
+    optimiser = _transformation(program.optimiser, program.steps)
+
+    def one_run(carry, frozen, key, step):
+        def loss(parameters):
+            stage = problem.curriculum.stage(step, room)
+            samples = problem.batch(key, step, program.batch, stage)
+            samples = jax.lax.with_sharding_constraint(samples, by_sample)
+            if precision == "bfloat16":
+                parameters = _cast(parameters, jnp.bfloat16)
+            model = eqx.combine(parameters, frozen, program.static)
+            return problem.loss(model, _cast(samples, dtype), stage)
+
+        return _step(loss, optimiser, program.limit, carry)
+
+    def unfinished(loop):
+        taken, _, fine, _ = loop
+        return (taken < count) & jnp.all(fine)
+
+    def body(loop):
+        taken, carry, _, values = loop
+
+        def step(carry, frozen, key):
+            return one_run(carry, frozen, key, first + taken)
+
+        carry, fine, *numbers = _over(runs, step, keys_last=True)(
+            carry, program.frozen, keys
+        )
+        values = values.at[taken].set(jnp.stack(numbers, -1).astype(values.dtype))
+        return taken + 1, carry, fine, values
+
+    empty = jnp.zeros((_LONGEST_CALL, *runs, 2), dtype or float)
+    loop = (jnp.int32(0), carry, jnp.ones(runs, bool), empty)
+    taken, carry, fine, values = jax.lax.while_loop(unfinished, body, loop)
+    return jax.lax.with_sharding_constraint((carry, taken, fine, values), everywhere)
+
+
+def _over(
+    runs: tuple[int, ...], function: Callable, *, keys_last: bool = False
+) -> Callable:
+    """`function` of one run, for all of them; keys differ along the last axis only."""
+    for axis in reversed(range(len(runs))):
+        own = 0 if axis == len(runs) - 1 else None
+        function = jax.vmap(function, in_axes=(0, 0, own) if keys_last else 0)
+    return function
+
+
+class _Pace:
+    """How many steps the next call should take to last half a second."""
+
+    def __init__(self):
+        self.rate = 0.0
+        self._seconds: dict[int, float] = {}
+        self._seen: set[int] = set()
+
+    def steps(self, room: int) -> int:
+        seconds = self._seconds.get(room, math.inf)
+        return int(np.clip(_CALL_SECONDS / seconds, 1, _LONGEST_CALL))
+
+    def saw(self, room: int, steps: int, seconds: float) -> None:
+        if room in self._seen:  # the first call compiled
+            self._seconds[room] = max(seconds, 1e-9) / max(steps, 1)
+            self.rate = 1 / self._seconds[room]
+        self._seen.add(room)
+
+
+def split(model: Any, owner: str, name: str) -> tuple[Any, Any]:
+    """What is trained of a model, and the rest."""
+    dynamic, rest = eqx.partition(model, eqx.is_inexact_array)
+    rule = "a pytree with arrays of numbers to train"
+    require(bool(jax.tree.leaves(dynamic)), owner, name, rule, "none")
+    return dynamic, rest
+
+
+def _transformation(rule: Rule, steps: int) -> optax.GradientTransformation:
+    return rule.transformation(steps) if isinstance(rule, Optimiser) else rule
+
+
+def _dtype(precision: Precision | None) -> Any:
+    """Type of the weights, of the optimiser's state and of the samples; None: as is."""
+    if precision is None:
+        return None
+    return jnp.float64 if precision == "float64" else jnp.float32
+
+
+def _cast(tree: PyTree, dtype: Any) -> PyTree:
+    """Floating-point arrays in another precision."""
+    if dtype is None:
+        return tree
+    floating = lambda leaf: eqx.is_inexact_array(leaf)  # noqa: E731
+    return jax.tree.map(lambda a: a.astype(dtype) if floating(a) else a, tree)
+
+
+def _everywhere(tree: PyTree, mesh: Mesh) -> PyTree:
+    """A copy of every array on every device."""
+    sharding = NamedSharding(mesh, PartitionSpec())
+
+    def place(leaf: Array | np.ndarray) -> Array:
+        value = np.array(leaf)  # a copy, because steps write over what they are given
+        return jax.make_array_from_callback(value.shape, sharding, lambda i: value[i])
+
+    return jax.tree.map(place, tree)

@@ -1,0 +1,201 @@
+"""What may happen along a training, beside the training itself."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+
+from iclab.core import finite_number, positive_integer, require
+from iclab.training._problem import AbstractProblem, drawn
+
+
+class Hook:
+    """Something that looks at a training on its way, and may end it.
+
+    It is called before the first step and then now and then, whenever the compiled
+    program comes up for air, and surely at every multiple of `every` and at the end;
+    `course.due(self.every)` tells these from the others. What a call returns, if it
+    is not None, is the reason why training stops here.
+
+    ```python
+    class Alarm(Hook):
+        every = 100
+
+        def __call__(self, course):
+            if course.due(self.every) and course.losses[-1:].sum() > 10:
+                return "the alarm"
+    ```
+    """
+
+    every: int | None = None
+
+    def begin(self, course: Any) -> None:
+        """Called once, before everything."""
+
+    def __call__(self, course: Any) -> str | None:
+        """Look at `course`, a `Course`; a reason ends it."""
+
+    def stopped(self, course: Any) -> None:
+        """Called when something ended the training before its last step."""
+
+    def close(self) -> None:
+        """Called at the end, whatever the end is."""
+
+    @property
+    def memory(self) -> dict[str, np.ndarray]:
+        """What a resumed run must know of this one: it goes into checkpoints."""
+        return {}
+
+    def recall(self, memory: dict[str, np.ndarray], course: Any) -> None:
+        """Take up the memory of the run that is resumed."""
+
+
+class Record(Hook):
+    """Keeps `look(model)` at the start, at every multiple of `every` and at the end."""
+
+    def __init__(self, look: Callable[[Any], PyTree], every: int):
+        self.every = positive_integer(every, "Record", "every")
+        self._raw, self._look = look, eqx.filter_jit(look)
+        self._values: list[PyTree] = []
+        self._steps: list[int] = []
+
+    def __call__(self, course: Any) -> None:
+        due = course.due(self.every) or not self._steps
+        if due and course.step not in self._steps[-1:]:
+            seen = self._look(course.model)
+            self._values.append(jax.tree.map(np.asarray, seen))
+            self._steps.append(course.step)
+
+    @property
+    def values(self) -> PyTree:
+        """All that was seen, stacked; None before that."""
+        if not self._values:
+            return None
+        return jax.tree.map(lambda *leaves: np.stack(leaves), *self._values)
+
+    @property
+    def steps(self) -> Int[np.ndarray, " records"]:
+        """When it was seen."""
+        return np.array(self._steps, int)
+
+    @property
+    def memory(self) -> dict[str, np.ndarray]:
+        leaves = enumerate(jax.tree.leaves(self.values))
+        return {"steps": self.steps} | {str(i): leaf for i, leaf in leaves}
+
+    def recall(self, memory: dict[str, np.ndarray], course: Any) -> None:
+        tree = jax.tree.structure(eqx.filter_eval_shape(self._raw, course.model))
+        leaves = [memory.get(str(i)) for i in range(tree.num_leaves)]
+        if all(leaf is not None for leaf in leaves):
+            self._steps = memory["steps"].tolist()
+            rows = zip(*leaves, strict=True)
+            self._values = [jax.tree.unflatten(tree, row) for row in rows]
+
+
+class Validation(Hook):
+    """The loss on `count` samples of `problem` that stay the same, from time to time.
+
+    ```python
+    validation = Validation(problem, 512, key=key, every=200)
+    stop = EarlyStopping(validation, patience=5)
+    train(problem, model, plan, hooks=[validation, stop])
+    validation.losses, validation.steps, validation.best
+    ```
+
+    `best` is the model with the least such loss. A problem with a curriculum is judged
+    as it will be at the end of it. `train` writes the loss into its metrics.
+    """
+
+    def __init__(
+        self,
+        problem: AbstractProblem,
+        count: int,
+        *,
+        key: PRNGKeyArray,
+        every: int = 100,
+    ):
+        self.every = positive_integer(every, "Validation", "every")
+        self.best: Any = None
+        self._problem, self._stage = problem, problem.curriculum.last()
+        count = positive_integer(count, "Validation", "count")
+        self._samples = drawn(problem, self._stage, count, key)
+        self._losses: list[float] = []
+        self._steps: list[int] = []
+
+    @property
+    def losses(self) -> Float[np.ndarray, " times"]:
+        """What was found."""
+        return np.array(self._losses)
+
+    @property
+    def steps(self) -> Int[np.ndarray, " times"]:
+        """When it was found."""
+        return np.array(self._steps, int)
+
+    def begin(self, course: Any) -> None:
+        one = not course.runs
+        require(one, "Validation", "runs", "those of one model", course.runs)
+        self._samples = course.cast(self._samples)
+
+    def __call__(self, course: Any) -> None:
+        due = course.due(self.every) or not self._steps
+        if not due or course.step in self._steps[-1:]:
+            return
+        judge = (self._problem, self._samples, self._stage)
+        loss = float(_judged(*judge, course.model))
+        if not loss >= min(self._losses, default=np.inf):
+            self.best = course.model
+        self._losses.append(loss)
+        self._steps.append(course.step)
+
+    @property
+    def memory(self) -> dict[str, np.ndarray]:
+        leaves = enumerate(jax.tree.leaves(eqx.filter(self.best, eqx.is_array)))
+        best = {f"best.{i}": np.asarray(leaf) for i, leaf in leaves}
+        return {"losses": self.losses, "steps": self.steps, **best}
+
+    def recall(self, memory: dict[str, np.ndarray], course: Any) -> None:
+        self._losses, self._steps = (
+            memory[name].tolist() for name in ("losses", "steps")
+        )
+        arrays, rest = eqx.partition(course.model, eqx.is_array)
+        tree = jax.tree.structure(arrays)
+        best = [jnp.asarray(memory[f"best.{i}"]) for i in range(tree.num_leaves)]
+        self.best = eqx.combine(jax.tree.unflatten(tree, best), rest)
+
+
+class EarlyStopping(Hook):
+    """Ends training when a validation has not fallen for `patience` looks.
+
+    To have fallen, a loss must be below the least one before by more than `margin`.
+    """
+
+    def __init__(
+        self, validation: Validation, *, patience: int = 10, margin: float = 0.0
+    ):
+        self.every = validation.every
+        self._validation = validation
+        self._patience = positive_integer(patience, "EarlyStopping", "patience")
+        finite_number(margin, "EarlyStopping", "margin", at_least=0)
+        self._margin = margin
+
+    def begin(self, course: Any) -> None:
+        here = self._validation in course.hooks
+        rule = "among the hooks too"
+        require(here, "EarlyStopping", "validation", rule, "another")
+
+    def __call__(self, course: Any) -> str | None:
+        losses = self._validation.losses
+        bounds = np.minimum.accumulate(losses[:-1]) - self._margin
+        fell = np.flatnonzero(losses[1:] < bounds)
+        since = len(losses) - 1 - (fell[-1] + 1 if len(fell) else 0)
+        return "early stopping" if since >= self._patience else None
+
+
+@eqx.filter_jit
+def _judged(problem: AbstractProblem, samples: PyTree, stage: Any, model: Any) -> Array:
+    return problem.loss(model, samples, stage)
