@@ -12,10 +12,14 @@ from hypothesis import given, settings, strategies as st
 
 from iclab.algorithms import (
     Averaging,
+    BayesOverTasks,
     GradientDescent,
     GradientDescentPlusPlus,
+    Huber,
     IterativeNewton,
+    Lasso,
     LeastSquares,
+    OrthogonalMatchingPursuit,
     PreconditionedGradientDescent,
     Ridge,
     Zero,
@@ -40,13 +44,15 @@ D, N = 3, 5
 class Member(NamedTuple):
     """A predictor, and how it turns with the inputs: `turn(predictor, R)`.
 
-    One that is not `symmetric` minds the order or the axes of its examples.
+    One that is not `symmetric` minds the order of its examples and their axes; one that
+    does not turn, the axes alone.
     """
 
     predictor: AbstractPredictor
     turn: Callable = lambda predictor, R: predictor
     own_dimension: bool = False
     symmetric: bool = True
+    turns: bool = True
     linear_in_query: bool = True
     differentiable: bool = True
 
@@ -133,6 +139,16 @@ PREDICTORS = (
     ),
     Member(GradientDescentPlusPlus(jnp.array([0.4, 0.2]), jnp.array([0.1, 0.3]))),
     Member(IterativeNewton(4)),
+    Member(Lasso(0.4), turns=False),
+    Member(OrthogonalMatchingPursuit(2), turns=False),
+    Member(Huber(0.3)),
+    Member(
+        BayesOverTasks(_MATRIX, 0.5, jnp.array([0.5, 0.2, 0.3])),
+        lambda predictor, R: eqx.tree_at(
+            lambda p: p.tasks, predictor, predictor.tasks @ R.T
+        ),
+        True,
+    ),
     Member(
         LoopedTransformer(0.5 * _MATRIX, jnp.arange(D) / D, loops=3), _turn_loop, True
     ),
@@ -156,6 +172,7 @@ def _those(chosen: Callable[[Member], bool]):
 
 every_predictor = _those(lambda member: True)
 symmetric_predictors = _those(lambda member: member.symmetric)
+turning_predictors = _those(lambda member: member.symmetric and member.turns)
 predictors_linear_in_the_query = _those(lambda member: member.linear_in_query)
 differentiable_predictors = _those(lambda member: member.differentiable)
 deep_predictors = _those(lambda member: isinstance(member.predictor, Deep))
@@ -281,7 +298,7 @@ def test_order_of_examples_does_not_matter(member, seed):
     assert_close(found, expected, rtol=1e-9)  # sums in another order
 
 
-@symmetric_predictors
+@turning_predictors
 @FEW
 @given(seed=st.integers(0, 10_000))
 def test_rotations_change_nothing(member, seed):

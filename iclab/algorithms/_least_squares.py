@@ -4,11 +4,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from iclab.algorithms._numbers import number
 from iclab.core import AbstractPredictor, Prompt, finite_number
-
-
-def _number(value: float | Float[Array, ""]) -> Float[Array, ""]:
-    return jnp.asarray(value, float)
 
 
 class Zero(AbstractPredictor):
@@ -50,7 +47,7 @@ class Ridge(AbstractPredictor):
     an array, so that one compiled function serves every λ.
     """
 
-    penalty: Float[Array, ""] = eqx.field(converter=_number)
+    penalty: Float[Array, ""] = eqx.field(converter=number)
 
     def __check_init__(self):
         finite_number(self.penalty, "Ridge", "penalty", at_least=0)

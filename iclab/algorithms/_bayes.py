@@ -1,0 +1,81 @@
+"""The best predictor when the task is one of finitely many."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from iclab.algorithms._numbers import number
+from iclab.core import (
+    AbstractPredictor,
+    Prompt,
+    finite_array,
+    finite_number,
+    is_traced,
+    require,
+    same_dimension,
+)
+
+
+class BayesOverTasks(AbstractPredictor):
+    r"""Posterior mean of the query's label if w is one of the rows of `tasks`.
+
+    $$\hat y=\sum_t\pi_t(X,y)\langle w_t,x_q\rangle,\qquad\pi_t(X,y)\propto\pi_t
+      \exp\Big(-\frac1{2\sigma^2}\sum_i(y_i-\langle w_t,x_i\rangle)^2\Big)$$
+
+    with σ² = `noise_variance` of the labels and the prior π, uniform unless `prior`
+    says otherwise. No predictor has a smaller risk on these tasks.
+    """
+
+    tasks: Float[Array, "T d"]
+    noise_variance: Float[Array, ""]
+    prior: Float[Array, " T"]
+
+    def __init__(
+        self,
+        tasks: Float[Array, "T d"],
+        noise_variance: float | Float[Array, ""],
+        prior: Float[Array, " T"] | None = None,
+    ):
+        self.tasks = jnp.asarray(tasks)
+        self.noise_variance = number(noise_variance)
+        T = len(self.tasks)
+        self.prior = jnp.full(T, 1 / T) if prior is None else jnp.asarray(prior)
+
+    def __check_init__(self):
+        owner, tasks, prior = "BayesOverTasks", self.tasks, self.prior
+        rule, found = "a matrix, a row per task", f"shape {tasks.shape}"
+        require(tasks.ndim == 2 and tasks.size > 0, owner, "tasks", rule, found)
+        finite_array(tasks, owner, "tasks")
+        variance = self.noise_variance
+        finite_number(variance, owner, "noise_variance", at_least=0)
+        positive = is_traced(variance) or float(variance) > 0
+        require(positive, owner, "noise_variance", "> 0", variance)
+        rule = f"a vector of {len(tasks)} numbers, one per task"
+        same = prior.shape == (len(tasks),)
+        require(same, owner, "prior", rule, f"shape {prior.shape}")
+        finite_array(prior, owner, "prior")
+        if not is_traced(prior):
+            smallest, total = float(min(prior)), float(sum(prior))
+            chances = smallest >= 0 and abs(total - 1) < 1e-6
+            found = f"a smallest one of {smallest:g} and a sum of {total:g}"
+            require(chances, owner, "prior", "≥ 0 with sum 1", found)
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the inputs."""
+        return self.tasks.shape[1]
+
+    def __call__(self, prompt: Prompt) -> Float[Array, ""]:
+        same_dimension("BayesOverTasks", self.dimension, prompt)
+        answers = self.tasks.astype(prompt.query.dtype) @ prompt.query
+        return self.posterior(prompt) @ answers
+
+    def posterior(self, prompt: Prompt) -> Float[Array, " T"]:
+        """How probable every task is, given the examples."""
+        dtype = prompt.labels.dtype
+        residuals = (
+            prompt.labels[:, None] - prompt.examples @ self.tasks.astype(dtype).T
+        )
+        squares = jnp.sum(residuals**2, axis=0)
+        evidence = -squares / (2 * self.noise_variance.astype(dtype))
+        return jax.nn.softmax(jnp.log(self.prior.astype(dtype)) + evidence)
