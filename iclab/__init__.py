@@ -39,6 +39,7 @@ _FOLDERS = (
     "evidence",
     "models",
     "papers",
+    "probes",
     "report",
     "runs",
     "tasks",

@@ -12,6 +12,7 @@ LAYERS = (
     ("cli",),
     ("report",),
     ("papers",),
+    ("probes",),
     ("training", "evaluation"),
     ("tasks", "models", "algorithms", "theory"),
     ("core", "evidence", "runs"),

@@ -66,6 +66,11 @@ class LinearRegression(AbstractTask):
             )
             self._weight_root = square_root(Omega)
 
+    @property
+    def weight_covariance(self) -> Float[Array, "d d"]:
+        """Covariance Ω of the weights; 0 for a fixed weight."""
+        return self._weight_root @ self._weight_root.T
+
     def latent(self, key: PRNGKeyArray) -> Float[Array, " d"]:
         noise = jax.random.normal(key, (self.dimension,))
         return self.weight_mean + self._weight_root @ noise

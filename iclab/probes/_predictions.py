@@ -1,0 +1,70 @@
+"""Predictions of any predictor on many prompts, at several context lengths."""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from iclab.core import AbstractPredictor, Foreign, Prompt, require
+
+# Prompts at a time: what a CPU's caches hold, and what other devices want.
+_ON_CPU, _ELSEWHERE = 32, 512
+
+
+def predictions(
+    predictor: AbstractPredictor, prompts: Prompt, lengths: Sequence[int]
+) -> Float[np.ndarray, "prompts m"]:
+    """Predictions from the first `lengths[j]` examples of every prompt, float64."""
+    if isinstance(predictor, Foreign):
+        # Straight to the function, so that its mistakes are told in its own words.
+        prefix = jax.vmap(Prompt.prefix, in_axes=(0, None))
+        columns = [predictor.on_batch(prefix(prompts, n)) for n in lengths]
+        found = np.stack(columns, axis=1)
+    else:
+        found = by_chunks(_at_lengths, predictor, prompts, jnp.asarray(lengths))
+    bad = int(np.sum(~np.isfinite(found)))
+    name = type(predictor).__name__
+    finite = "finite on every prompt"
+    require(bad == 0, "probe", "predictor", finite, f"{bad} others from {name}")
+    return np.asarray(found, float)
+
+
+def by_chunks(program, predictor: AbstractPredictor, prompts: Prompt, *arguments):
+    """`program(predictor, chunks, …)` on all prompts, in chunks of one shape."""
+    total = len(prompts.target)
+    size = min(_ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE, total)
+    # Whole chunks have one shape; what fills the last one up is thrown away.
+    chunks = -(-total // size)
+    order = np.arange(chunks * size) % total
+    split = jax.tree.map(
+        lambda leaf: jnp.asarray(np.asarray(leaf)[order]).reshape(
+            chunks, size, *leaf.shape[1:]
+        ),
+        prompts,
+    )
+    found = np.asarray(program(predictor, split, *arguments))
+    return found.reshape(chunks * size, *found.shape[2:])[:total]
+
+
+@eqx.filter_jit
+def _at_lengths(
+    predictor: AbstractPredictor, prompts: Prompt, lengths: Int[Array, " m"]
+) -> Float[Array, "chunks size m"]:
+    one = lambda prompt: predictor.at_lengths(prompt, lengths)  # noqa: E731
+    return jax.lax.map(jax.vmap(one), prompts)
+
+
+def require_a_function(predictor: AbstractPredictor, prompts: Prompt) -> None:
+    """Refuse a predictor that answers the same prompts in two ways."""
+    few = jax.tree.map(lambda leaf: leaf[:16], prompts)
+    n = np.shape(few.examples)[1]
+    first, second = (predictions(predictor, few, [n]) for _ in range(2))
+    gap = float(np.max(np.abs(first - second)))
+    size = float(np.max(np.abs(first)))
+    name = "Foreign" if isinstance(predictor, Foreign) else type(predictor).__name__
+    rule = "deterministic"
+    found = f"two calls on the same prompts that differ by {gap:.3g}"
+    require(gap <= 1e-6 * max(size, 1e-30), name, "function", rule, found)
