@@ -11,6 +11,7 @@ import iclab
 from iclab import papers
 from iclab.cli import _commands, _reproduce
 from iclab.cli._mistake import UserMistake
+from iclab.cli._probe import add_probe
 from iclab.cli._train import add_train
 from iclab.evidence import SCALES
 from iclab.papers import RoomProblem, UnknownId
@@ -116,6 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     _cache(cache)
     cache.set_defaults(run=_commands.cache)
     add_train(commands)
+    add_probe(commands)
     command("cite", _commands.cite, "Print the BibTeX entry of a paper.", "+")
     for one in commands.choices.values():
         _room(one)

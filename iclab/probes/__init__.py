@@ -1,12 +1,38 @@
-"""Which algorithm is this model? Measurements on common prompts, with intervals."""
+"""Which algorithm is this model? Measurements on common prompts, with intervals.
+
+`probe` does all of them; each also stands alone. Intervals hold 90 % of bootstrap draws
+over prompts.
+"""
 
 from iclab.probes._bootstrap import Interval as Interval
 from iclab.probes._filter import (
     Filter as Filter,
     spectral_filter as spectral_filter,
 )
+from iclab.probes._implied_weights import (
+    ImpliedWeights as ImpliedWeights,
+    implied_weights as implied_weights,
+)
+from iclab.probes._json import rows_of as rows_of
+from iclab.probes._layers import (
+    Layer as Layer,
+    Layers as Layers,
+    layers as layers,
+)
+from iclab.probes._probe import (
+    ContextProbe as ContextProbe,
+    Preconditioner as Preconditioner,
+    Probe as Probe,
+    probe as probe,
+)
 from iclab.probes._selection import (
     FamilyChoice as FamilyChoice,
     FamilyFit as FamilyFit,
     fit_families as fit_families,
+)
+from iclab.probes._shifts import Shift as Shift, shifts as shifts
+from iclab.probes._symmetries import (
+    Influence as Influence,
+    Symmetry as Symmetry,
+    symmetries as symmetries,
 )

@@ -34,7 +34,7 @@ def bounds(
 ) -> tuple[Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"]]:
     """The ends of the interval, draws along the first axis."""
     lower, upper = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    return lower, upper
+    return np.asarray(lower), np.asarray(upper)
 
 
 def ratio(

@@ -69,6 +69,8 @@ def candidates(
     found.append(of("averaging", 1, 1, _polynomial(lam, 1), np.ones((1, 1))))
     taus = top * np.geomspace(1e-6, 1e2, 33)
     found.append(of("ridge", None, 1, _ridge(lam), np.log(taus[:, None])))
+    times = np.geomspace(0.01, 1e3, 33)[:, None] / top
+    found.append(of("gradient flow", None, 1, _flow(lam), np.log(times)))
     for k in NEWTON_ITERATIONS:
         found.append(of("Newton", k, 1, _constant(_newton(lam, trace, k)), nothing))
     for k in CONSTANT_STEPS:
@@ -104,25 +106,24 @@ def fixed(
 def curve_of(
     family: str, steps: int | None, theta: Parameters, free: bool, spectra: Spectra
 ) -> Float[np.ndarray, "prompts d"] | None:
-    """h(λ) of a fitted filter on other prompts; None for what is no filter."""
-    lam, trace = spectra.eigenvalues, spectra.trace[:, None]
-    if family == "zero":
-        return np.zeros_like(lam)
-    if family == "least squares":
-        return (lam > 0).astype(float)
-    if family == "ridge":
-        return _ridge(lam)(theta)[0]
-    if steps is None:
-        return None
-    if family == "Newton":
-        return _newton(lam, trace, steps)
-    if family == "averaging" or (family == "gradient descent" and free):
-        return _polynomial(lam, steps)(theta)[0]
-    if family == "gradient descent":
-        return _steps(lam, steps)(theta)[0]
-    if family == "GD++":
-        curve = _contracting(lam, steps)
-        return (curve if free else _tied(curve, steps))(theta)[0]
+    """h(λ) of a fitted family elsewhere; None where h is no function of λ alone."""
+    lam = spectra.eigenvalues
+    match family, steps:
+        case "zero", _:
+            return np.zeros_like(lam)
+        case "least squares", _:
+            return (lam > 0).astype(float)
+        case "ridge", _:
+            return _ridge(lam)(theta)[0]
+        case "gradient flow", _:
+            return _flow(lam)(theta)[0]
+        case "averaging", _:
+            return _polynomial(lam, 1)(theta)[0]
+        case "gradient descent", int(k):
+            return (_polynomial(lam, k) if free else _steps(lam, k))(theta)[0]
+        case "GD++", int(k):
+            curve = _contracting(lam, k)
+            return (curve if free else _tied(curve, k))(theta)[0]
     return None
 
 
@@ -143,6 +144,17 @@ def _ridge(lam):
         tau = np.exp(min(theta[0], 300.0))
         h = lam / (lam + tau)
         return h, (-h * tau / (lam + tau))[:, :, None]
+
+    return curve
+
+
+def _flow(lam):
+    """h = 1 − exp(−tλ), many small steps of gradient descent; θ = log t."""
+
+    def curve(theta):
+        time = np.exp(min(theta[0], 300.0))
+        decay = np.exp(-time * lam)
+        return 1 - decay, (time * lam * decay)[:, :, None]
 
     return curve
 

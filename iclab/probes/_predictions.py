@@ -11,7 +11,9 @@ from jaxtyping import Array, Float, Int
 from iclab.core import AbstractPredictor, Foreign, Prompt, require
 
 # Prompts at a time: what a CPU's caches hold, and what other devices want.
-_ON_CPU, _ELSEWHERE = 32, 512
+_ON_CPU, _ELSEWHERE = 32, 256
+# Chunks in a block, the unit of compilation.
+_CHUNKS = 8
 
 
 def predictions(
@@ -33,20 +35,34 @@ def predictions(
 
 
 def by_chunks(program, predictor: AbstractPredictor, prompts: Prompt, *arguments):
-    """`program(predictor, chunks, …)` on all prompts, in chunks of one shape."""
+    """`program(predictor, prompts, …)` on all prompts, in blocks of one shape.
+
+    However many prompts there are, a program is compiled once; a block is mapped over
+    in chunks that a CPU's caches hold.
+    """
     total = len(prompts.target)
-    size = min(_ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE, total)
-    # Whole chunks have one shape; what fills the last one up is thrown away.
-    chunks = -(-total // size)
-    order = np.arange(chunks * size) % total
-    split = jax.tree.map(
-        lambda leaf: jnp.asarray(np.asarray(leaf)[order]).reshape(
-            chunks, size, *leaf.shape[1:]
-        ),
-        prompts,
-    )
-    found = np.asarray(program(predictor, split, *arguments))
-    return found.reshape(chunks * size, *found.shape[2:])[:total]
+    size = _ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE
+    block = size * _CHUNKS
+    host = jax.tree.map(np.asarray, prompts)
+    parts = []
+    for start in range(0, total, block):
+        # The last block is filled up with prompts whose answers are thrown away.
+        order = np.arange(start, start + block) % total
+        split = jax.tree.map(
+            lambda leaf, order=order: leaf[order].reshape(
+                _CHUNKS, size, *leaf.shape[1:]
+            ),
+            host,
+        )
+        found = np.asarray(program(predictor, split, *arguments))
+        parts.append(found.reshape(block, *found.shape[2:]))
+    return np.concatenate(parts)[:total]
+
+
+def shortened(prompts: Prompt, length: int) -> Prompt:
+    """The prompts with their first `length` examples, and room for no more."""
+    parts = (prompts.examples[:, :length], prompts.labels[:, :length])
+    return jax.vmap(Prompt)(*parts, prompts.query, prompts.target)
 
 
 @eqx.filter_jit

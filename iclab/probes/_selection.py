@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Float, PRNGKeyArray
+from jaxtyping import Float, Int, PRNGKeyArray
 
 from iclab.core import AbstractPredictor, Prompt
 from iclab.probes._bayes import bayes_predictions
@@ -76,10 +76,10 @@ def fit_families(
     """Fit every family to the predictions on `prompts` and say which one it is.
 
     Families: zero, averaging (one step of any size), gradient descent (constant or free
-    steps, with a matrix or without), GD++, Newton's iteration, ridge, least squares,
-    and the Bayes rule of a `task`. Each is fitted on four fifths of the prompts and
-    judged on the rest, five times; the smallest family within one standard error of
-    the best is chosen, so that a larger one does not win by its size.
+    steps, with a matrix or without), gradient flow, GD++, Newton's iteration, ridge,
+    least squares, and the Bayes rule of a `task`. Each is fitted on four fifths of the
+    prompts and judged on the rest, five times; the smallest family within one standard
+    error of the best is chosen, so that a larger one does not win by its size.
     """
     n = context_of(prompts, context, "fit_families")
     answers = predictions(predictor, prompts, [n])[:, 0]
@@ -250,7 +250,7 @@ def _step(J, residual, weights, damping: float):
 def _held_out(
     candidate: Candidate,
     answers: Float[np.ndarray, " prompts"],
-    folds: Float[np.ndarray, " prompts"],
+    folds: Int[np.ndarray, " prompts"],
     theta: Float[np.ndarray, " m"],
 ) -> Float[np.ndarray, " prompts"]:
     """Squared errors on every prompt of a fit to the other folds."""
@@ -328,6 +328,8 @@ def _parameters(
     if family == "ridge":
         tau = float(np.exp(theta[0]))
         return {"tau": tau, "penalty": moments.count * tau}
+    if family == "gradient flow":
+        return {"time": float(np.exp(theta[0]))}
     if family == "Newton":
         return {"iterations": k}
     if family == "gradient descent" and not candidate.free:

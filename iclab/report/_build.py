@@ -16,7 +16,7 @@ from iclab.report._items import VERDICTS, Item, facts, items, opening
 from iclab.report._results import RESULTS, Run, read_run
 
 _BIBLIOGRAPHY = "references.bib"
-_ASSETS = ("report.css", "report.js")
+ASSETS = ("report.css", "report.js")
 
 
 def build_report(folder: str | os.PathLike[str]) -> Path:
@@ -40,8 +40,8 @@ def _build(run: Run) -> Path:
     write_whole(target / RESULTS, (run.folder / RESULTS).read_bytes())
     bibliography = "\n\n".join(room.paper.bibtex for room in rooms())
     write_whole(target / _BIBLIOGRAPHY, bibliography + "\n")
-    for name in _ASSETS:
-        write_whole(target / name, _asset(name))
+    for name in ASSETS:
+        write_whole(target / name, asset(name))
     for name, page in _pages(run, every):
         write_whole(target / name, page)
     return target / "index.html"
@@ -53,7 +53,7 @@ def _pages(run: Run, every: Sequence[Item]) -> Iterable[tuple[str, str]]:
         paper.key: [item for item in every if item.entry.paper == paper.key]
         for paper in papers
     }
-    pages = _environment()
+    pages = environment()
     pages.globals |= {
         "papers": papers,
         "by_paper": by_paper,
@@ -74,7 +74,8 @@ def _pages(run: Run, every: Sequence[Item]) -> Iterable[tuple[str, str]]:
     yield "index.html", index.render(page="index", items=every, counts=_counts(every))
 
 
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
+    """Templates with the report's filters."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("iclab.report"),
         autoescape=True,
@@ -108,6 +109,7 @@ def _by_weight(some: Iterable[Item]) -> list[Item]:
     return sorted(some, key=lambda item: weights[item.entry.erratum_class or "false"])
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A file that pages need beside them."""
     templates = resources.files("iclab.report") / "templates"
     return (templates / name).read_text(encoding="utf-8")

@@ -43,6 +43,7 @@ from iclab.tasks._representation import (
 from iclab.tasks._shifts import (
     AbstractShift as AbstractShift,
     CovariateShift as CovariateShift,
+    NoisyLabels as NoisyLabels,
     OrthogonalQuery as OrthogonalQuery,
     QueryShift as QueryShift,
     TaskShift as TaskShift,

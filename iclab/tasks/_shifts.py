@@ -7,7 +7,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from iclab.core import checked, covariance_matrix, require, square_matrix, square_root
+from iclab.core import (
+    checked,
+    covariance_matrix,
+    finite_number,
+    require,
+    square_matrix,
+    square_root,
+)
 from iclab.tasks._task import AbstractTask
 
 
@@ -118,6 +125,26 @@ class QueryShift(AbstractShift):
         self, latent: Any, examples: Float[Array, "n d"], key: PRNGKeyArray
     ) -> Float[Array, " d"]:
         return self._query_root @ jax.random.normal(key, (self.dimension,))
+
+
+class NoisyLabels(AbstractShift):
+    """Prompts of `task` with noise N(0, `noise_std`²) on the examples, and no other.
+
+    Inputs, weights and targets are those of `task`.
+    """
+
+    task: AbstractTask
+    noise_std: float | Float[Array, ""]
+    dimension: int
+
+    def __init__(self, task: AbstractTask, noise_std: float | Float[Array, ""]):
+        finite_number(noise_std, "NoisyLabels", "noise_std", at_least=0)
+        self.task, self.dimension, self.noise_std = task, task.dimension, noise_std
+
+    def noise(
+        self, latent: Any, count: int, key: PRNGKeyArray
+    ) -> Float[Array, " count"]:
+        return self.noise_std * jax.random.normal(key, (count,))
 
 
 class OrthogonalQuery(AbstractShift):

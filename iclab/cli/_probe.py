@@ -1,0 +1,291 @@
+"""`iclab probe`: which algorithm does this model run?"""
+
+import argparse
+import importlib.util
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from iclab.cli._commands import print_json
+from iclab.cli._mistake import UserMistake, writing
+
+if TYPE_CHECKING:
+    from iclab.core import AbstractPredictor
+    from iclab.tasks import AbstractTask
+
+_ALGORITHMS = (
+    "zero, averaging, least-squares, ridge:PENALTY, gd:STEPS[:SIZE], newton:ITERATIONS"
+)
+# Dimension for algorithms, which have none, and the size of a step that has no size.
+_DIMENSION, _STEP = 5, 0.25
+
+
+class _Named(NamedTuple):
+    """A model, and what is known of its training."""
+
+    predictor: "AbstractPredictor"
+    context: int | None = None
+    covariance: str | None = None
+    dimension: int | None = None
+
+
+def add_probe(commands: Any) -> None:
+    """Add the command to the others."""
+    text = "Say which algorithm a model runs, with error bars."
+    parser = commands.add_parser(
+        "probe",
+        help=text,
+        description=text,
+        epilog="FILE.py:FUNCTION runs the file: do that with files that you trust."
+        " The function gets NumPy arrays (B, n, d), (B, n), (B, d) and returns (B,).",
+    )
+    parser.set_defaults(run=probe)
+    add = parser.add_argument
+    add(
+        "model",
+        metavar="MODEL",
+        help="a name from `iclab list --weights`, the folder of a run, a safetensors"
+        " file, a Hugging Face folder, FILE.py:FUNCTION, or an algorithm:"
+        f" {_ALGORITHMS}",
+    )
+    add("--dimension", type=int, metavar="D", help="of the inputs (the model's own)")
+    add(
+        "--context",
+        type=int,
+        nargs="+",
+        metavar="M",
+        help="examples in a prompt (d, 2d and 4d)",
+    )
+    add(
+        "--task",
+        choices=("fixed", "random"),
+        help="x ~ N(0, I), or a covariance of its own for every prompt (as the model"
+        " was trained, or fixed)",
+    )
+    add(
+        "--variances",
+        type=float,
+        nargs="+",
+        metavar="V",
+        help="of the inputs' coordinates, in place of 1 (with --task fixed)",
+    )
+    add("--noise", type=float, default=0.0, metavar="S", help="on the labels (0)")
+    add(
+        "--against",
+        nargs="+",
+        default=[],
+        metavar="MODEL",
+        help="other models or algorithms to measure the distance to",
+    )
+    add("--heads", type=int, metavar="N", help="of a GPT-2 whose file does not say it")
+    add("--prompts", type=int, default=2048, metavar="N", help="(2048)")
+    add("--seed", type=int, default=0, help="random seed (0)")
+    add("--out", metavar="DIR", help="write a page, pictures and data to this folder")
+    add("--json", action="store_true", help="print one JSON object")
+
+
+def probe(options: argparse.Namespace) -> int:
+    """Measure, print, and write a page if a folder is named."""
+    import jax
+
+    from iclab.probes import probe as measure
+
+    try:
+        named = _named(options.model, options.heads)
+        task = _task(options, named)
+        found = measure(
+            named.predictor,
+            task,
+            contexts=options.context,
+            against={word: _named(word).predictor for word in options.against},
+            training_context=named.context,
+            prompts=options.prompts,
+            name=options.model,
+            key=jax.random.key(options.seed),
+            report=_progress(),
+        )
+    except ValueError as mistake:
+        raise UserMistake(str(mistake)) from None
+    record = found.json()
+    if options.out is not None:
+        from iclab.report import write_probe_page
+
+        with writing(options.out):
+            page = write_probe_page(record, options.out)
+    if options.json:
+        print_json(record)
+        return 0
+    print(found.summary())
+    if options.out is not None:
+        print(f"\npage: {page}")
+    return 0
+
+
+def _named(word: str, heads: int | None = None) -> _Named:
+    """The model that a word means."""
+    from iclab import models
+
+    if ".py:" in word:
+        return _Named(_function(word))
+    algorithm = _algorithm(word)
+    if algorithm is not None:
+        return _Named(algorithm, dimension=_DIMENSION)
+    path = Path(word)
+    if path.is_dir() or path.is_file():
+        return _from_disk(path, heads)
+    short = word.removeprefix("zhang2023/")
+    shipped = models.shipped_manifests()
+    if short in shipped:
+        settings = shipped[short]["settings"]
+        return _Named(models.shipped(short), *_training(settings))
+    names = ", ".join(shipped)
+    raise UserMistake(
+        f"no model {word!r}: give a folder, a safetensors file, FILE.py:FUNCTION, one"
+        f" of {names}, or an algorithm ({_ALGORITHMS})"
+    )
+
+
+def _from_disk(path: Path, heads: int | None) -> _Named:
+    from iclab import models
+
+    weights = path
+    settings: dict[str, Any] = {}
+    if path.is_dir() and not (path / "config.json").is_file():
+        weights = path / "model.safetensors"
+        if not weights.is_file():
+            raise UserMistake(
+                f"no model in {path}: `iclab train` writes model.safetensors when it is"
+                " done, Hugging Face config.json beside it"
+            )
+        manifest = path / "manifest.json"
+        if manifest.is_file():
+            try:
+                settings = json.loads(manifest.read_text(encoding="utf-8"))["settings"]
+            except (ValueError, KeyError, TypeError, OSError):
+                settings = {}
+    if heads is not None:
+        model = models.GPT2.from_huggingface(weights, heads=heads)
+    else:
+        model = models.load(weights)
+    from iclab.core import AbstractPredictor
+
+    if not isinstance(model, AbstractPredictor):
+        raise UserMistake(
+            f"{path} holds a {type(model).__name__}, which answers no single prompt:"
+            " `models.OnPrompts` makes it a predictor"
+        )
+    return _Named(model, *_training(settings))
+
+
+def _training(settings: Any) -> tuple[int | None, str | None]:
+    """Context length and covariance of a training run, where they are believable."""
+    if not isinstance(settings, dict):
+        return None, None
+    context, covariance = settings.get("context"), settings.get("covariance")
+    whole = isinstance(context, int) and 1 <= context <= 10_000
+    known = covariance if covariance in ("fixed", "random") else None
+    return (context if whole else None), known
+
+
+def _function(word: str) -> Any:
+    """The function FILE.py:FUNCTION as a predictor; this runs the file."""
+    from iclab.core import Foreign
+
+    file, _, name = word.rpartition(":")
+    path = Path(file)
+    if not path.is_file():
+        raise UserMistake(f"no file {file}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # As for a script: what lies beside it can be imported.
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        words = f"{type(error).__name__}: {error}"
+        raise UserMistake(f"{file} cannot be run: {words}") from None
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise UserMistake(f"{file} has no function {name!r}")
+    return Foreign(function)
+
+
+def _algorithm(word: str) -> "AbstractPredictor | None":
+    """An algorithm by its word, or None if the word is none's."""
+    import jax.numpy as jnp
+
+    from iclab import algorithms
+
+    name, *numbers = word.split(":")
+    makers: dict[str, tuple[range, Callable[..., Any]]] = {
+        "zero": (range(1), algorithms.Zero),
+        "averaging": (range(1), algorithms.Averaging),
+        "least-squares": (range(1), algorithms.LeastSquares),
+        "ridge": (range(1, 2), algorithms.Ridge),
+        "newton": (range(1, 2), lambda k: algorithms.IterativeNewton(_whole(k))),
+        "gd": (
+            range(1, 3),
+            lambda k, size=_STEP: algorithms.GradientDescent(jnp.full(_whole(k), size)),
+        ),
+    }
+    if name not in makers:
+        return None
+    count, make = makers[name]
+    try:
+        values = [float(number) for number in numbers]
+    except ValueError:
+        values = None
+    if values is None or len(values) not in count:
+        raise UserMistake(f"{word!r} is no algorithm: they are {_ALGORITHMS}")
+    return make(*values)
+
+
+def _whole(value: float) -> int:
+    if value != int(value) or value < 1:
+        raise UserMistake(
+            f"a number of steps must be a whole number ≥ 1, got {value:g}"
+        )
+    return int(value)
+
+
+def _task(options: argparse.Namespace, named: _Named) -> "AbstractTask":
+    import jax.numpy as jnp
+
+    from iclab.tasks import Exponential, LinearRegression, RandomCovariance
+
+    own = getattr(named.predictor, "dimension", named.dimension)
+    d = options.dimension or (len(options.variances) if options.variances else own)
+    if d is None:
+        raise UserMistake("give --dimension: a function does not say it")
+    if d < 1:
+        raise UserMistake(f"--dimension must be a whole number ≥ 1, got {d}")
+    law = options.task or named.covariance or "fixed"
+    if options.variances:
+        if len(options.variances) != d:
+            found = len(options.variances)
+            raise UserMistake(f"--variances must be {d} numbers, got {found}")
+        if options.task == "random":
+            raise UserMistake("--variances belong to --task fixed")
+        covariance = jnp.diag(jnp.array(options.variances))
+        return LinearRegression(covariance, noise_std=options.noise)
+    if law == "fixed":
+        return LinearRegression(jnp.eye(d), noise_std=options.noise)
+    return RandomCovariance((Exponential(),) * d, noise_std=options.noise)
+
+
+def _progress() -> Callable[[int, int, str], None]:
+    """One line that changes on a terminal, a line a step elsewhere; on stderr."""
+    terminal = sys.stderr.isatty()
+
+    def report(done: int, total: int, text: str) -> None:
+        if terminal:
+            line = "" if done == total else f"{done + 1} of {total}: {text} …"
+            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+        elif done < total:
+            print(f"{done + 1} of {total}: {text}", file=sys.stderr, flush=True)
+
+    return report

@@ -1,0 +1,154 @@
+"""Layer by layer: what can be read off a model's stream, and which iterate it is."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from iclab.core import AbstractPredictor, Deep, Prompt, require
+from iclab.probes._bootstrap import Interval, bootstrap_weights, ratio
+from iclab.probes._filter import Filter, context_of, fit_filter
+from iclab.probes._predictions import by_chunks, shortened
+from iclab.probes._spectra import Moments, Spectra
+
+# Iterates that the layers are held against.
+DESCENT = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64)
+NEWTON = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
+# Penalties of the read-out, as shares of a feature's power.
+_PENALTIES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What is known after `blocks` blocks.
+
+    `error` is E(read-out − target)² / E target² of the best linear read-out of the
+    stream at the query, on prompts that it was not fitted to, and `filter` is that of
+    this read-out. `own_error` is the same of the model's own read-out, taken early.
+    """
+
+    blocks: int
+    error: Interval
+    own_error: Interval
+    filter: Filter
+
+
+@dataclass(frozen=True)
+class Layers:
+    """All layers, and how alike they are to the iterates of two algorithms.
+
+    `descent[l, j]` is the squared correlation (about 0) of layer l's read-out with
+    `descent_steps[j]` steps of gradient descent of size `step`; `newton` is the same
+    for iterations of Newton's method.
+    """
+
+    layers: tuple[Layer, ...]
+    step: float
+    descent_steps: tuple[int, ...]
+    descent: Float[np.ndarray, "states iterates"]
+    newton_iterations: tuple[int, ...]
+    newton: Float[np.ndarray, "states iterates"]
+
+
+def layers(
+    predictor: AbstractPredictor,
+    prompts: Prompt,
+    *,
+    context: int | None = None,
+    key: PRNGKeyArray | None = None,
+) -> Layers:
+    """Read every layer's stream with the linear map that predicts the target best.
+
+    The map is fitted on half of the prompts, its penalty chosen on a quarter of those;
+    everything is then measured on the other half. Needs a predictor with
+    `streams` and `predictions_by_depth` (`iclab.core.Deep`).
+    """
+    owner = "layers"
+    name = type(predictor).__name__
+    rule = "one that shows its layers (`streams`, `predictions_by_depth`)"
+    require(isinstance(predictor, Deep), owner, "predictor", rule, name)
+    n = context_of(prompts, context, owner)
+    found = by_chunks(_inside, predictor, shortened(prompts, n))
+    own, streams = found[:, :, 0], found[:, :, 1:]
+    half = len(own) // 2
+    target = np.asarray(prompts.target, float)
+    spectra = Moments.of(prompts, n).spectra()
+    test = Spectra(spectra.eigenvalues[half:], spectra.parts[half:])
+    weights = bootstrap_weights(
+        jax.random.key(0) if key is None else key, len(own) - half
+    )
+    power = target[half:] ** 2
+    read, every = [], []
+    for blocks in range(own.shape[1]):
+        answers = _read_out(streams[:, blocks], target, half)
+        read.append(answers)
+        every.append(
+            Layer(
+                blocks,
+                ratio((answers - target[half:]) ** 2, power, weights),
+                ratio((own[half:, blocks] - target[half:]) ** 2, power, weights),
+                fit_filter(test, answers, weights),
+            )
+        )
+    lam, trace = test.eigenvalues, test.trace[:, None]
+    step = 1 / float(np.mean(lam[:, -1]))
+    with np.errstate(divide="ignore", over="ignore"):
+        descent = [test.predictions(1 - (1 - step * lam) ** k) for k in DESCENT]
+        start = np.log1p(-((lam / trace) ** 2))
+        newton = [test.predictions(-np.expm1(2.0**k * start)) for k in NEWTON]
+    return Layers(
+        tuple(every),
+        step,
+        DESCENT,
+        _alike(read, descent),
+        NEWTON,
+        _alike(read, newton),
+    )
+
+
+@eqx.filter_jit
+def _inside(predictor: Any, prompts: Prompt) -> Float[Array, "chunks size states w"]:
+    """Own prediction, then the stream, of every state."""
+
+    def one(prompt: Prompt) -> Float[Array, "states w"]:
+        own = predictor.predictions_by_depth(prompt)[:, None]
+        return jnp.concatenate([own, predictor.streams(prompt).astype(own.dtype)], 1)
+
+    return jax.lax.map(jax.vmap(one), prompts)
+
+
+def _read_out(
+    stream: Float[np.ndarray, "prompts w"],
+    target: Float[np.ndarray, " prompts"],
+    half: int,
+) -> Float[np.ndarray, " test"]:
+    """Predictions on the second half of the best affine map of the first."""
+    inner = half * 3 // 4
+    centre = stream[:half].mean(axis=0)
+    spread = stream[:half].std(axis=0)
+    # What does not vary is no feature: dividing it by its round-off would make it one.
+    kept = spread > 1e-7 * (np.abs(centre) + spread).max(initial=0)
+    features = (stream[:, kept] - centre[kept]) / spread[kept]
+    features = np.column_stack([features, np.ones(len(features))])
+
+    def fitted(rows: slice, penalty: float):
+        X, y = features[rows], target[rows]
+        system = X.T @ X / len(X) + penalty * np.eye(X.shape[1])
+        return np.linalg.solve(system, X.T @ y / len(X))
+
+    def judged(penalty: float) -> float:
+        theta = fitted(slice(inner), penalty)
+        return float(np.mean((features[inner:half] @ theta - target[inner:half]) ** 2))
+
+    return features[half:] @ fitted(slice(half), min(_PENALTIES, key=judged))
+
+
+def _alike(first, second) -> Float[np.ndarray, "rows columns"]:
+    A, B = np.array(first), np.array(second)
+    top = (A @ B.T) ** 2
+    sizes = np.sum(A**2, axis=1)[:, None] * np.sum(B**2, axis=1)[None]
+    return np.divide(top, sizes, out=np.zeros_like(top), where=sizes > 0)

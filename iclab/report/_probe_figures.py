@@ -1,0 +1,172 @@
+"""Pictures of a probe: filters, layers and shifts."""
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+# Okabe and Ito's colours, which survive every common colour blindness.
+_BLUE, _VERMILION, _GREEN, _ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
+_SKY, _PURPLE, _BLACK, _GREY = "#56B4E9", "#CC79A7", "#000000", "#7F7F7F"
+_LAYERS = (_GREY, _SKY, _GREEN, _ORANGE, _VERMILION, _PURPLE, _BLUE, _BLACK)
+_WIDTH = 10.0
+
+
+def draw(record: Mapping[str, Any]) -> dict[str, bytes]:
+    """SVG files by name."""
+    found = {"filter.svg": _filters(record), "shifts.svg": _shifts(record)}
+    if record["layers"] is not None:
+        found["layers.svg"] = _layers(record)
+    return {name: _svg(picture) for name, picture in found.items()}
+
+
+def _svg(picture: Figure) -> bytes:
+    stream = io.BytesIO()
+    picture.savefig(stream, format="svg", metadata={"Date": None})
+    return stream.getvalue()
+
+
+def _panel(axis: Axes, title: str, x: str, y: str = "") -> None:
+    axis.set_title(title, fontsize=10.5, loc="left")
+    axis.set_xlabel(x, fontsize=9.5)
+    axis.set_ylabel(y, fontsize=9.5)
+    axis.tick_params(labelsize=8.5)
+    axis.grid(color="#DDDDDD", linewidth=0.6)
+    axis.set_axisbelow(True)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def _log(axis: Axes, which: str) -> None:
+    getattr(axis, f"set_{which}scale")("log")
+    one = getattr(axis, f"{which}axis")
+    one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    one.set_minor_formatter(NullFormatter())
+
+
+def _filters(record: Mapping[str, Any]) -> Figure:
+    contexts = record["contexts"]
+    columns = min(len(contexts), 3)
+    rows = -(-len(contexts) // columns)
+    picture = Figure(figsize=(_WIDTH, 3.3 * rows), layout="constrained", dpi=120)
+    axes: Any = picture.subplots(rows, columns, squeeze=False, sharey=True)
+    for axis in list(axes.flat)[len(contexts) :]:
+        axis.set_visible(False)
+    for axis, one in zip(axes.flat, contexts, strict=False):
+        curve, family = one["filter"], one["family"]
+        lam = np.array(curve["lambda"])
+        title = f"{one['context']} examples, R² = {curve['r2']:.3f}"
+        whitened = " (whitened)" if curve["metric"] == "whitened" else ""
+        _panel(axis, title, f"eigenvalue λ of S{whitened}")
+        edges, counts = (np.array(one["spectrum"][k]) for k in ("edges", "counts"))
+        height = 0.45 * counts / counts.max()
+        axis.stairs(height, edges, fill=True, color="#E3E1DB", label="spectrum of S")
+        axis.axhline(1, color=_GREY, lw=1, ls=":", label="least squares")
+        if family["filter"] is not None:
+            label = f"closest: {family['closest']}"
+            axis.plot(lam, family["filter"], color=_VERMILION, ls="--", label=label)
+        band = (curve["lower"], curve["upper"])
+        axis.fill_between(lam, *band, color=_BLUE, alpha=0.22, lw=0, label="90 % band")
+        axis.plot(lam, curve["value"], "o-", ms=3.5, color=_BLUE, label="the model")
+        _log(axis, "x")
+        axis.set_xlim(lam[0], lam[-1]) if lam[-1] > lam[0] else None
+        axis.legend(fontsize=8, frameon=False, loc="upper left")
+    values = np.concatenate([one["filter"]["value"] for one in contexts])
+    low, high = min(0.0, values.min()), max(1.3, values.max())
+    axes[0, 0].set_ylim(max(low, -1.0) - 0.08, min(high, 3.0) + 0.3)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("filter λg(λ)", fontsize=9.5)
+    return picture
+
+
+def _layers(record: Mapping[str, Any]) -> Figure:
+    found = record["layers"]
+    states = found["layers"]
+    picture = Figure(figsize=(_WIDTH, 6.4), layout="constrained", dpi=120)
+    upper, lower = picture.subfigures(2, 1, height_ratios=[1.0, 1.0])
+    left, right = upper.subplots(1, 2)
+    blocks = [one["blocks"] for one in states]
+    _panel(left, "Error of a read-out", "blocks passed", "E(ŷ − y)² / E y²")
+    for name, color, label in (
+        ("error", _BLUE, "best linear read-out"),
+        ("own_error", _ORANGE, "the model's own"),
+    ):
+        values = np.array([one[name] for one in states])
+        ends = np.array([one[f"{name}_interval"] for one in states])
+        left.fill_between(blocks, *ends.T, color=color, alpha=0.2, lw=0)
+        left.plot(blocks, values, "o-", ms=4, color=color, label=label)
+    _log(left, "y")
+    left.set_xticks(blocks)
+    left.legend(fontsize=8.5, frameon=False)
+    _panel(right, "Filters of the read-outs", "eigenvalue λ of S", "λg(λ)")
+    for one in states:
+        curve = one["filter"]
+        if curve["r2"] < 0.5:
+            continue
+        color = _LAYERS[one["blocks"] % len(_LAYERS)]
+        label = f"after {one['blocks']}, R² = {curve['r2']:.2f}"
+        right.plot(
+            curve["lambda"], curve["value"], "o-", ms=3.5, color=color, label=label
+        )
+    _log(right, "x")
+    right.axhline(1, color=_GREY, lw=1, ls=":")
+    right.set_ylim(-0.3, 1.6)
+    if right.get_legend_handles_labels()[0]:
+        right.legend(fontsize=8.5, frameon=False)
+    pair = lower.subplots(1, 2)
+    for axis, name, steps, title in (
+        (pair[0], "descent", "descent_steps", "Agreement with gradient descent"),
+        (pair[1], "newton", "newton_iterations", "Agreement with Newton's method"),
+    ):
+        matrix = np.array(found[name])
+        axis.imshow(matrix, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+        for (i, j), entry in np.ndenumerate(matrix):
+            color = "white" if entry > 0.6 else "black"
+            text = f"{entry:.2f}".replace("0.", ".") if entry < 0.995 else "1"
+            axis.text(j, i, text, ha="center", va="center", fontsize=7.5, color=color)
+        axis.set_title(title, fontsize=10.5, loc="left")
+        axis.set_xticks(range(matrix.shape[1]), found[steps], fontsize=8.5)
+        axis.set_yticks(range(len(blocks)), blocks, fontsize=8.5)
+        word = "steps" if name == "descent" else "iterations"
+        axis.set_xlabel(f"{word} of the algorithm", fontsize=9.5)
+        axis.set_ylabel("blocks passed", fontsize=9.5)
+        axis.spines[:].set_visible(False)
+    return picture
+
+
+def _shifts(record: Mapping[str, Any]) -> Figure:
+    shifts = record["shifts"]
+    columns = 3
+    rows = -(-len(shifts) // columns)
+    picture = Figure(figsize=(_WIDTH, 2.9 * rows), layout="constrained", dpi=120)
+    axes: Any = picture.subplots(rows, columns, squeeze=False)
+    for axis in list(axes.flat)[len(shifts) :]:
+        axis.set_visible(False)
+    for axis, one in zip(axes.flat, shifts, strict=False):
+        x = np.array(one["setting"])
+        _panel(axis, one["name"].capitalize(), one["meaning"])
+        axis.xaxis.label.set_fontsize(8.5)
+        floor = 1e-6
+        ends = [np.maximum(one[end], floor) for end in ("lower", "upper")]
+        axis.fill_between(x, *ends, color=_BLUE, alpha=0.22, lw=0)
+        error = np.maximum(one["error"], floor)
+        axis.plot(x, error, "o-", ms=3.5, color=_BLUE, label="the model")
+        solved = np.array(one["least_squares"])
+        seen = solved > floor
+        if seen.any():
+            where = np.where(seen, solved, np.nan)
+            axis.plot(x, where, "s--", ms=3, color=_GREY, label="least squares")
+        if one["name"] == "context" and record["training_context"]:
+            label = "longest in training"
+            axis.axvline(record["training_context"], color=_ORANGE, lw=1, label=label)
+        _log(axis, "y")
+        if one["name"] != "noise":
+            _log(axis, "x")
+            axis.set_xticks(x, [f"{v:g}" for v in x])
+        axis.legend(fontsize=8, frameon=False)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("E(ŷ − y)² / E y²", fontsize=9.5)
+    return picture

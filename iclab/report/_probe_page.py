@@ -1,0 +1,69 @@
+"""The page of a probe: figures, tables and data in a folder that opens from disk."""
+
+import csv
+import io
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from iclab.report._build import ASSETS, asset, environment
+from iclab.report._files import write_whole
+
+PAGE, RECORD, TABLE = "index.html", "probe.json", "probe.csv"
+
+
+def write_probe_page(record: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
+    """Write what `Probe.json` gives as a page with pictures, CSV and JSON.
+
+    Returns the page. Files of an earlier probe in `folder` are replaced.
+    """
+    # Reading other reports needs neither JAX nor matplotlib.
+    from iclab.report import _probe_figures
+
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    pictures = _probe_figures.draw(record)
+    for name, data in pictures.items():
+        write_whole(target / name, data)
+    text = json.dumps(record, indent=1, ensure_ascii=False)
+    write_whole(target / RECORD, text + "\n")
+    write_whole(target / TABLE, _table(record))
+    for name in ASSETS:
+        write_whole(target / name, asset(name))
+    main = next(
+        one for one in record["contexts"] if one["context"] == record["main_context"]
+    )
+    template = environment().get_template("probe.html")
+    page = template.render(
+        probe=record,
+        main=main,
+        pictures=set(pictures),
+        share=_share,
+        interval=_interval,
+    )
+    write_whole(target / PAGE, page)
+    return target / PAGE
+
+
+def _table(record: Mapping[str, Any]) -> str:
+    from iclab.probes import rows_of
+
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["measurement", "index", "value"])
+    writer.writerows(rows_of(record))
+    return stream.getvalue()
+
+
+def _share(value: float) -> str:
+    """A share of one in percent; round-off is 0."""
+    if abs(value) < 1e-6:
+        return "0"
+    digits = "0f" if abs(value) >= 0.995 else "2g"
+    return f"{100 * value:.{digits}} %".replace("-", "−")
+
+
+def _interval(ends: tuple[float, float]) -> str:
+    return f"{_share(ends[0])} – {_share(ends[1])}"
