@@ -108,7 +108,7 @@ def probe(options: argparse.Namespace) -> int:
         )
     except ValueError as mistake:
         raise UserMistake(str(mistake)) from None
-    record = found.json()
+    record, page = found.json(), None
     if options.out is not None:
         from iclab.report import write_probe_page
 
@@ -118,7 +118,7 @@ def probe(options: argparse.Namespace) -> int:
         print_json(record)
         return 0
     print(found.summary())
-    if options.out is not None:
+    if page is not None:
         print(f"\npage: {page}")
     return 0
 

@@ -182,8 +182,8 @@ def whitening(task: AbstractTask | None) -> Float[np.ndarray, "d d"] | None:
 
 
 def _first(moments: Moments, number: int) -> Moments:
-    parts = (moments.gram, moments.correlation, moments.query)
-    return Moments(*(part[:number] for part in parts), moments.count)
+    S, c, x = moments.gram, moments.correlation, moments.query
+    return Moments(S[:number], c[:number], x[:number], moments.count)
 
 
 def _search(candidate: Candidate, answers: Float[np.ndarray, " few"]):

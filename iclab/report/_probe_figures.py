@@ -86,7 +86,8 @@ def _layers(record: Mapping[str, Any]) -> Figure:
     found = record["layers"]
     states = found["layers"]
     picture = Figure(figsize=(_WIDTH, 6.4), layout="constrained", dpi=120)
-    upper, lower = picture.subfigures(2, 1, height_ratios=[1.0, 1.0])
+    halves: Any = picture.subfigures(2, 1)
+    upper, lower = halves
     left, right = upper.subplots(1, 2)
     blocks = [one["blocks"] for one in states]
     _panel(left, "Error of a read-out", "blocks passed", "E(ŷ − y)² / E y²")
