@@ -5,7 +5,7 @@ import json
 import os
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,13 @@ from iclab.cli._lines import (
     sentence_line,
 )
 from iclab.cli._mistake import UserMistake as UserMistake, writing
-from iclab.evidence import ERRATUM_CLASSES, Entry
+from iclab.evidence import (
+    ERRATUM_CLASSES,
+    Described,
+    Entry,
+    describe_settings,
+    setting_text,
+)
 
 DEFAULT_FOLDER = "iclab-results"
 # Width of the classes of errata.
@@ -85,7 +91,11 @@ def show(options: argparse.Namespace) -> int:
         print_json(
             [
                 _entry_json(entry)
-                | {"method": _method_json(entry), "last_result": last.get(entry.id)}
+                | {
+                    "method": _method_json(entry),
+                    "settings": _settings_json(entry),
+                    "last_result": last.get(entry.id),
+                }
                 for entry in entries
             ]
         )
@@ -104,11 +114,39 @@ def show(options: argparse.Namespace) -> int:
         _field("check", how.summary)
         for name, text in how.steps:
             _field(name, text)
+        for words in _setting_words(entry):
+            _field(*words)
         verb = "check" if entry.kind == "claim" else "reproduce"
         _field("run it", f"iclab {verb} {entry.id} {papers.room(entry.id).flag}")
         if entry.id in last:
             _show_last(last[entry.id])
     return 0
+
+
+def _settings(entry: Entry) -> list[Described]:
+    """Settings of a figure in words; this loads its code."""
+    if entry.kind == "claim":
+        return []
+    kind = papers.load_figure(entry).settings
+    return [] if kind is None else describe_settings(kind)
+
+
+def _setting_words(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Lines that say what a figure's settings are; `--set NAME=VALUE` changes one."""
+    for number, one in enumerate(_settings(entry)):
+        usual = setting_text(one.values["desk"]) or "none"
+        values = {scale: setting_text(value) for scale, value in one.values.items()}
+        others = [
+            f"{scale} {value}"
+            for scale, value in values.items()
+            if value != values["desk"]
+        ]
+        shown = f"{usual} ({'; '.join(others)})" if others else usual
+        yield "" if number else "settings", f"{one.name} = {shown}: {one.text}"
+
+
+def _settings_json(entry: Entry) -> list[dict[str, Any]]:
+    return [{**one._asdict(), "values": dict(one.values)} for one in _settings(entry)]
 
 
 def report(options: argparse.Namespace) -> int:

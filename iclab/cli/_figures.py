@@ -20,7 +20,14 @@ import numpy as np
 
 from iclab import papers
 from iclab.cli._mistake import UserMistake
-from iclab.evidence import Entry, Evidence, FigureResult, Scale, Sentence
+from iclab.evidence import (
+    Entry,
+    Evidence,
+    FigureResult,
+    Scale,
+    Sentence,
+    setting_text,
+)
 from iclab.report import write_whole
 from iclab.runs import Cache, Job, code_digest
 
@@ -42,9 +49,10 @@ class Figures:
         seed: int,
         *,
         retrain: bool = False,
+        changes: Mapping[str, Any] = {},
         cache: Cache | None = None,
     ):
-        self._folder, self._cache = folder, cache
+        self._folder, self._cache, self._changes = folder, cache, changes
         self._settings = {"scale": scale, "seed": seed, "retrain": retrain}
 
     def jobs(self, entry: Entry) -> dict[str, Job]:
@@ -53,8 +61,8 @@ class Figures:
         They come from the catalogue, or from the user's own cache of what that said.
         The folder has no say in what they call.
         """
-        if self._cache is None:
-            return papers.figure_jobs(entry, **self._settings)
+        if self._cache is None or self._changes:
+            return papers.figure_jobs(entry, **self._settings, changes=self._changes)
         settings = json.dumps(self._settings, sort_keys=True)
         key = f"jobs of {entry.id} {settings} {_code(entry)}"
         noted = self._cache.note(key)
@@ -67,6 +75,17 @@ class Figures:
         if {name: _job(fields) for name, fields in again.items()} == jobs:
             self._cache.keep(key, note)
         return jobs
+
+    def settings(self, entry: Entry) -> dict[str, str]:
+        """Settings that are not the figure's own, as one types them.
+
+        Of files only their names: folders are nobody else's business.
+        """
+        if not entry.is_variant:
+            return {}
+        scale = self._settings["scale"]
+        own = papers.load_figure(entry).own_changes(scale, self._changes)
+        return {name: setting_text(_names_only(value)) for name, value in own.items()}
 
     def finish(self, entry: Entry, tables: Tables) -> Finished:
         """Judge a figure and draw it, or find that this has been done."""
@@ -104,6 +123,7 @@ class Figures:
             "verdict": result.verdict,
             "evidence": [dataclasses.asdict(one) for one in result.evidence],
             "said": [dataclasses.asdict(one) for one in result.said],
+            "missing": list(result.missing),
         }
         self._write(entry, manifest)
         return True
@@ -150,8 +170,19 @@ def _found(entry: Entry, manifest: Mapping[str, Any]) -> tuple[FigureResult, lis
         Sentence(**{**one, "tests": tuple(Evidence(**test) for test in one["tests"])})
         for one in manifest["said"]
     )
-    result = FigureResult(entry.id, manifest["verdict"], evidence, said)
+    missing = tuple(manifest.get("missing", ()))
+    result = FigureResult(entry.id, manifest["verdict"], evidence, said, missing)
     return result, list(manifest["files"])
+
+
+def _names_only(value: Any) -> Any:
+    """A value without the folders of the files that it names."""
+    if isinstance(value, tuple):
+        return tuple(_names_only(one) for one in value)
+    if not isinstance(value, str):
+        return value
+    name, equals, file = value.partition("=")
+    return name + equals + Path(file).name
 
 
 def _job(fields: Mapping[str, Any]) -> Job:

@@ -29,7 +29,8 @@ def result_lines(record: Mapping[str, Any], note: str = "") -> list[str]:
         for one in record.get("said", ())
         if one["state"] == "not seen" or (one["main"] and one["state"] != "seen")
     ]
-    return [head, *(_INDENT + line for line in [*cases, *evidence, *said])]
+    missing = [f"not judged: {one}" for one in record.get("missing", ())]
+    return [head, *(_INDENT + line for line in [*cases, *evidence, *said, *missing])]
 
 
 def last_line(error: str) -> str:

@@ -95,6 +95,22 @@ def _parser() -> argparse.ArgumentParser:
     folder = _commands.DEFAULT_FOLDER
     _run_options(reproduce, f"folder for results (default: {folder})", folder)
     reproduce.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="draw a figure with another setting, kept beside the standard one"
+        " (`iclab show FIGURE` names them; may be repeated)",
+    )
+    reproduce.add_argument(
+        "--weights",
+        action="append",
+        default=[],
+        metavar="NAME=FILE",
+        help="draw a figure of trained models with one's own: zhang2023/figure-1"
+        " --weights fixed-18=FILE (may be repeated)",
+    )
+    reproduce.add_argument(
         "--retrain",
         action="store_true",
         help="train anew what comes trained with iclab",

@@ -13,6 +13,7 @@ from iclab.cli._lines import duration, summary
 from iclab.cli._mistake import UserMistake
 from iclab.cli._run import Run, open_cache, run_items
 from iclab.cli._signals import Stopped
+from iclab.cli._variants import asked_changes, variants
 from iclab.cli._work import Record, Work, now
 from iclab.evidence import GOOD_VERDICTS, Entry
 from iclab.runs import EngineProblem, Store, provenance, usable_cores
@@ -47,13 +48,18 @@ def reproduce(options: argparse.Namespace) -> int:
     from iclab.cli._results_file import ResultsFile
 
     entries = papers.select(options.ids)
+    changes = asked_changes(options)
+    if changes:
+        entries = variants(entries, options, changes)
     folder = Path(options.out)
     start = time.perf_counter()
     store = _store(folder)
     results = ResultsFile(folder, _facts(options))
     scale, seed = options.scale, options.seed
     cache = open_cache(options)
-    figures = Figures(folder, scale, seed, retrain=options.retrain, cache=cache)
+    figures = Figures(
+        folder, scale, seed, retrain=options.retrain, changes=changes, cache=cache
+    )
     work = Work(entries, scale, seed, store=store, figures=figures)
     run = run_items(work, options, store, results, cache)
     seconds = time.perf_counter() - start

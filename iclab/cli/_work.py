@@ -116,7 +116,11 @@ class Work:
         assert self._figures is not None
         judged, files, settle = self._figures.finish(entry, results)
         record = papers.figure_record(entry, judged, files, seconds, self._seed)
-        return record, settle
+        beside = {
+            "settings": self._figures.settings(entry),
+            "missing": list(judged.missing),
+        }
+        return record | {name: value for name, value in beside.items() if value}, settle
 
     def _origin(self, id: str) -> Record:
         """When, and by which iclab, an item was computed: its last job says that."""

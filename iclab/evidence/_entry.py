@@ -1,11 +1,14 @@
 """One line of a paper's table of contents."""
 
 import dataclasses
+import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from iclab.evidence._numbers import filled
+from iclab.evidence._settings import setting_text
 
 Kind = Literal["claim", "figure"]
 ErratumClass = Literal["false", "hypothesis", "misprint", "constant", "wording"]
@@ -18,6 +21,9 @@ ERRATUM_CLASSES: Mapping[ErratumClass, str] = {
     "misprint": "A slip: another line of the paper, or its proof, has it right.",
     "wording": "Loosely said; what is meant holds, or holds of something else.",
 }
+
+# Longest name of settings that stands in an id as it is.
+_LONGEST = 80
 
 # Fields of an entry that may name numbers of a run.
 TEXTS = ("statement", "hypotheses", "erratum", "correction", "remark", "credit")
@@ -69,6 +75,26 @@ class Entry:
     def paper(self) -> str:
         """Key of the paper: the part of the id before the slash."""
         return self.id.partition("/")[0]
+
+    @property
+    def base(self) -> str:
+        """The id without the settings of a variant."""
+        return self.id.partition("@")[0]
+
+    @property
+    def is_variant(self) -> bool:
+        """Whether this is a figure with settings that are not its own."""
+        return "@" in self.id
+
+    def variant(self, settings: Mapping[str, Any]) -> "Entry":
+        """The same figure with other settings, under a name that tells them."""
+        words = [f"{name}={setting_text(value)}" for name, value in settings.items()]
+        name = "+".join(words)
+        if len(name) > _LONGEST or re.fullmatch(r"[\w.,=+-]+", name, re.A) is None:
+            # What no file's name can tell is told by a hash.
+            digest = hashlib.sha256(name.encode()).hexdigest()[:12]
+            name = f"{'+'.join(settings)}-{digest}"
+        return dataclasses.replace(self, id=f"{self.base}@{name}")
 
     def filled(self, numbers: Mapping[str, object]) -> "Entry":
         """The entry with the numbers of a run in its texts, or without them."""

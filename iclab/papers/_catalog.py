@@ -77,7 +77,7 @@ def _loaded(entry: Entry, name: str, kind: type[_T]) -> _T:
     file = room(entry.paper).file(entry).name
     if not isinstance(found, kind):
         raise ValueError(f"{entry.id}: {file} must have {name}, a {kind.__name__}")
-    if found.id != entry.id:
+    if found.id != entry.base:
         raise ValueError(f"{entry.id}: {name} in {file} has the id {found.id!r}")
     return found
 

@@ -115,20 +115,15 @@ def finish_figure(
     entry: Entry,
     tables: Mapping[str, Mapping[str, Any]],
     folder: Path,
-    *,
-    exploratory: bool = False,
 ) -> tuple[FigureResult, list[str]]:
-    """Judge a figure, draw it and write its pictures and data into `folder`.
-
-    `exploratory` says that its settings are not its own.
-    """
+    """Judge a figure, draw it and write its pictures and data into `folder`."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     figure = load_figure(entry)
-    result = judge_figure(figure, tables, exploratory=exploratory)
+    result = judge_figure(figure, tables, exploratory=entry.is_variant)
     target = folder / entry.paper
     target.mkdir(parents=True, exist_ok=True)
     stem = target / entry.id.partition("/")[2]

@@ -58,11 +58,11 @@ class Room:
 
     def file(self, entry: Entry) -> Path:
         """The file of an entry."""
-        return self.folder / f"{_stem(entry.id)}.py"
+        return self.folder / f"{_stem(entry.base)}.py"
 
     def module(self, entry: Entry) -> str:
         """The module of an entry: `zhang2023/theorem-4.1` is in `theorem_4_1`."""
-        return f"{self.package}.{_stem(entry.id)}"
+        return f"{self.package}.{_stem(entry.base)}"
 
 
 def rooms() -> tuple[Room, ...]:

@@ -1,8 +1,10 @@
 """What the pages show: the catalogue's entries, each with its result if it has one."""
 
+import dataclasses
 import datetime
 import functools
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -36,7 +38,7 @@ VERDICTS: Mapping[str, str] = {
     "exploratory": (
         "Of a figure: what we find is there, but a main sentence of its paper is not"
         " seen or not tested at these sizes and settings, which are not the paper's:"
-        " they decide nothing."
+        " they decide nothing. So it is with settings that a user has changed."
     ),
     "missing": "Not run in this folder yet.",
 }
@@ -74,7 +76,11 @@ class Item:
     def command(self) -> str:
         """The command that runs the item again as it was run, or that runs it now."""
         verb = "check" if self.entry.kind == "claim" else "reproduce"
-        words = ["iclab", verb, self.entry.id, room(self.entry.paper).flag]
+        words = ["iclab", verb, self.entry.base, room(self.entry.paper).flag]
+        for name, value in self.settings.items():
+            given = value.split(",") if name == "weights" else [f"{name}={value}"]
+            flag = "--weights" if name == "weights" else "--set"
+            words += [word for one in given for word in (flag, shlex.quote(one))]
         words += ["--scale", self.scale, "--seed", str(self.seed)]
         return " ".join(filter(None, words))
 
@@ -145,6 +151,16 @@ class Item:
         """What we find in a figure, as numbers."""
         return [] if self.record is None else self.record.get("evidence", [])
 
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """Settings of a figure that are not its own, if it was drawn with such."""
+        return {} if self.record is None else self.record.get("settings", {})
+
+    @property
+    def missing(self) -> Sequence[str]:
+        """What could not be judged in a figure."""
+        return [] if self.record is None else self.record.get("missing", [])
+
     @functools.cached_property
     def files(self) -> Mapping[str, str]:
         """Files of a figure that are there, by their kind: svg, pdf, png, csv."""
@@ -168,12 +184,22 @@ def _telling(case: Mapping[str, Any]) -> tuple[bool, bool]:
 
 
 def items(run: Run) -> list[Item]:
-    """Every entry of the catalogue, in the papers' order, with its run's numbers."""
-    records = [run.records.get(entry.id) for entry in select()]
-    return [
-        Item(entry.filled((record or {}).get("numbers", {})), record, run)
-        for entry, record in zip(select(), records, strict=True)
-    ]
+    """Every entry of the catalogue, in the papers' order, with its run's numbers.
+
+    A figure that was drawn with settings of one's own as well is there once more.
+    """
+    return [item for entry in select() for item in _items_of(entry, run)]
+
+
+def _items_of(entry: Entry, run: Run) -> list[Item]:
+    """An entry, and beside it what was drawn with settings of one's own."""
+    others = sorted(id for id in run.records if id.startswith(f"{entry.id}@"))
+    found = []
+    for id in [entry.id, *others]:
+        record = run.records.get(id)
+        filled = entry.filled((record or {}).get("numbers", {}))
+        found.append(Item(dataclasses.replace(filled, id=id), record, run))
+    return found
 
 
 def opening(run: Run) -> str:
@@ -215,7 +241,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     known = run.facts
     versions = dict(known.get("versions") or {})
     software = ", ".join(f"{name} {v}" for name, v in versions.items() if v)
-    there = [item.record for item in items(run) if item.record is not None]
+    there = [entry for entry in select() if entry.id in run.records]
     asked = known.get("ids")
     every = len(select())
     found = [

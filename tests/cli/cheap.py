@@ -19,9 +19,10 @@ _HEAD = '''"""An item of the tests."""
 
 import os
 import time
+from dataclasses import dataclass
 
 import numpy as np
-from iclab.evidence import Claim, Evidence, Figure, Measured
+from iclab.evidence import Claim, Evidence, Figure, Measured, setting
 
 
 def work(seconds={seconds}):
@@ -51,14 +52,25 @@ CLAIM = Claim("{id}", lambda scale: {{"only": 0}}, predict, measure, decoy)
 '''
 _FIGURE = '''
 
-def jobs(scale):
-    return {{name: {{"value": i, "scale": scale}} for i, name in enumerate("abc")}}
+@dataclass(frozen=True)
+class Settings:
+    """How many lines, and how steep."""
+
+    lines: tuple[str, ...] = setting("Names of the lines.", ("a", "b", "c"))
+    slope: int = setting("Rise from point to point.", 1, paper=2)
+
+
+def jobs(settings):
+    return {{
+        name: {{"value": i, "slope": settings.slope}}
+        for i, name in enumerate(settings.lines)
+    }}
 
 
 def compute(settings, key):
     """Three numbers."""
     work()
-    return {{"x": np.arange(3) + settings["value"]}}
+    return {{"x": settings["slope"] * np.arange(3) + settings["value"]}}
 
 
 def draw(tables):
@@ -78,7 +90,7 @@ def expect(tables):
     return [Evidence("The lines rise", float(least), ">=", 0.5)]
 
 
-FIGURE = Figure("{id}", "A figure", jobs, compute, draw, expect)
+FIGURE = Figure("{id}", "A figure", jobs, compute, draw, expect, settings=Settings)
 '''
 FIGURE = "ahn2023/figure-quick"
 
