@@ -43,6 +43,7 @@ ENTRIES: tuple[Entry, ...] = (
             " (5) is tr Σ already at P = Q = 0."
         ),
         correction="f(P, Q) = E([Z₀ + (1/n)Attn(Z₀)]_{d+1,n+1} + w⋆ᵀx⁽ⁿ⁺¹⁾)².",
+        credit="in (5) and in Appendix A.1, which have the square.",
         formula=(
             r"f(P,Q)=\mathbb{E}\left(\left[Z_0+\frac1n\operatorname{Attn}(Z_0)\right"
             r"]_{d+1,n+1}+w_\star^\top x^{(n+1)}\right)^2"
@@ -60,38 +61,36 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses="one layer with the mask M; the query's label entry is 0",
         erratum_class="misprint",
         erratum=(
-            "n is the number of examples, but P and Q are (d+1)×(d+1). With two"
-            " inputs and one example both columns of Q that meet the query have an"
-            " effect, not one, and two rows of P have none."
+            "n is printed for d: P and Q are (d+1)×(d+1), whatever the number n of"
+            " examples. With d = 2 and n = 1 both columns of Q that meet the query have"
+            " an effect, not one, and two rows of P have none."
         ),
         correction=(
-            "The last row of P and the first d columns of Q matter; the first d"
-            " rows of P and the last column of Q do not. Appendix A.1 says d."
+            "The last row of P and the first d columns of Q matter; the first d rows of"
+            " P and the last column of Q do not."
         ),
+        credit="in (7), whose shapes are right, and in Appendix A.1.",
     ),
     Entry(
         id="ahn2023/theorem-1",
         kind="claim",
-        locator="Theorem 1, (8); 'unique' in Section 1 and Appendix A",
+        locator="Theorem 1, (8)",
         statement=(
-            "b = e_{d+1}, A = −[Γ⁻¹; 0] with Γ = (n+1)/n Σ + tr(Σ)/n I minimises"
-            " the one-layer loss over all (b, A), and so does b → γb, A → A/γ;"
-            " Section 1 calls this optimum unique. The least loss is tr Σ −"
-            " tr(Σ²Γ⁻¹)."
+            "b = e_{d+1}, A = −[Γ⁻¹; 0] with Γ = (n+1)/n Σ + tr(Σ)/n I is a global"
+            " minimum of the one-layer loss over all (b, A), and so is b → γb, A → A/γ."
+            " The least loss is tr Σ − tr(Σ²Γ⁻¹)."
         ),
         hypotheses="x ~ N(0, Σ), w⋆ ~ N(0, I), no noise, Σ positive definite",
         erratum_class="wording",
-        erratum=(
-            "For d = 1 it is not unique: b = e₁, A = (0, −1/Γ)ᵀ is no rescaling of"
-            " it and has the same loss. Of the weights only cA₁ + pqᵀ meets the"
-            " labels, where b = (p, c) and A has rows A₁ and qᵀ; in one dimension"
-            " pqᵀ can do all of it."
+        remark=(
+            "Section 1 calls this optimum unique, and Appendix A those of the"
+            " components f_j. Up to rescaling it is, for d ≥ 2 and Σ ≻ 0. For d = 1"
+            " there are two families: b = e₁, A = (0, −1/Γ)ᵀ is no rescaling of (8) and"
+            " has the same loss. Of the weights only cA₁ + pqᵀ meets the labels, where"
+            " b = (p, c) and A has rows A₁ and qᵀ, and in one dimension pqᵀ can do all"
+            " of it."
         ),
-        correction=(
-            "A global minimum in every dimension; the only one up to rescaling for"
-            " d ≥ 2, where a matrix of rank one cannot be −Γ⁻¹; one of two families"
-            " for d = 1."
-        ),
+        credit="in the theorem itself, which says a global minimum.",
         formula=(
             r"b=e_{d+1},\quad A=-\begin{pmatrix}\Gamma^{-1}\\"
             r"0\end{pmatrix},\quad\Gamma=\frac{n+1}{n}\Sigma+"
@@ -118,19 +117,21 @@ ENTRIES: tuple[Entry, ...] = (
         kind="claim",
         locator="Section 4, first remark after Theorem 1",
         statement=(
-            "For large n, A ≈ Σ⁻¹, which is close to the Gram matrix of the examples."
+            "For large n, A ≈ Σ⁻¹, the inverse of the covariance, which is also close"
+            " to the Gram matrix of the examples."
         ),
         hypotheses="n → ∞ at fixed Σ",
         erratum_class="wording",
         erratum=(
-            "The sign is wrong, since A in (8) is negative, and Σ⁻¹ is close to the"
-            " inverse of the Gram matrix. With eigenvalues 1, 1/4, 1/16 of Σ those"
-            " of A tend to −1, −4, −16."
+            "The sign is lost, since A in (8) is negative: A tends to −Σ⁻¹. (What is"
+            " close to the Gram matrix is the covariance, if the sentence is read"
+            " kindly.)"
         ),
         correction=(
-            "A → −Σ⁻¹ at rate 1/n; −A is close to [(1/n) Σ xxᵀ]⁻¹, the inverse of"
-            " the Gram matrix."
+            "A → −Σ⁻¹ at rate 1/n, so that −A times the Gram matrix (1/n) Σ xxᵀ is"
+            " close to I."
         ),
+        credit="in Section 5, which calls −A_k the preconditioner.",
         formula=r"A=-\Sigma^{-1}+O(1/n)",
     ),
     Entry(
@@ -145,9 +146,9 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses="any prompt with noiseless labels; symmetric A_i",
         erratum_class="misprint",
         erratum=(
-            "A_0 … A_k are k + 1 layers: the k-layer output is −⟨x, w_k⟩, in which"
-            " A_k has no part. The Hessian of R is XXᵀ/n, twice the printed one. In"
-            " (61) x⁽ⁿ⁺¹⁾ stands where x⁽ⁱ⁾ is meant."
+            "A_0 … A_k are k + 1 layers: the k-layer output is −⟨x, w_k⟩, in which A_k"
+            " has no part. The Hessian of R is XXᵀ/n, twice the printed one. (11) has R"
+            " with index w_k for w⋆, and (61) has x⁽ⁿ⁺¹⁾ where x⁽ⁱ⁾ is meant."
         ),
         correction=(
             "k layers are A_0 … A_{k−1} and take k steps w_{i+1} = w_i +"
@@ -184,9 +185,10 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses="W invertible, w̄ ~ N(0, I)",
         erratum_class="false",
         erratum=(
-            "⟨Wx̄, Σ^{−1/2}w̄⟩ is ⟨x̄, w̄⟩ for every x̄ only if WᵀΣ^{−1/2} = I,"
-            " that is W = Σ^{1/2}. For a random or a triangular W the labels"
-            " determine another weight."
+            "⟨Wx̄, Σ^{−1/2}w̄⟩ is ⟨x̄, w̄⟩ for every x̄ only if WᵀΣ^{−1/2} = I, that is"
+            " W = Σ^{1/2}. For a random or a triangular W the labels determine another"
+            " weight. In law it is true: W = Σ^{1/2}O with O orthogonal, and prompts"
+            " with x̄ and Ox̄ have one joint law, so that nothing that follows changes."
         ),
         correction=(
             "w⋆ = W^{−ᵀ}w̄ explains the labels; its law is N(0, Σ⁻¹) as stated."
@@ -214,21 +216,19 @@ ENTRIES: tuple[Entry, ...] = (
         kind="claim",
         locator="Section 5.3 and Figure 1(d)",
         statement=(
-            "Training three layers of the form (9) with d = 5, n = 20 converges to"
-            " a loss of almost 0."
+            "Training three layers of the form (9) with d = 5, n = 20 converges to an"
+            " almost 0 value: the least loss of three steps along Σ⁻¹, d times the"
+            " Christoffel number of the mean Wishart spectrum«, {loss:.4f} or"
+            " {share:.1%} of predicting 0»."
         ),
         hypotheses="x ~ N(0, Σ), w ~ N(0, Σ⁻¹), Σ = UᵀD²U with D = (1, 1, ½, ¼, 1)",
         erratum_class="wording",
-        erratum=(
-            "The loss does not go to 0: descents over all entries of A₀, A₁, A₂ end"
-            " at 0.1336, which is 2.7% of the loss of predicting 0, and errors on"
-            " fresh prompts agree."
+        remark=(
+            "Only the caption of Figure 1 says 0. Descents over all entries of A₀, A₁,"
+            " A₂ end at this loss, errors on fresh prompts agree, and so does the"
+            " paper's conclusion: training finds the best point of S."
         ),
-        correction=(
-            "The loss ends at 12138645/90852389 = 0.13360843…, d times the"
-            " Christoffel number of the mean Wishart spectrum, with steps"
-            " 0.42240853, 0.68912609, 1.71421738 along Σ⁻¹."
-        ),
+        credit="in Section 5.3, almost 0, and in Section 1, close to 0.",
         formula=r"\min f=\frac{12138645}{90852389}=0.13360843\ldots",
     ),
     Entry(
@@ -251,13 +251,12 @@ ENTRIES: tuple[Entry, ...] = (
         kind="figure",
         locator="Figure 1, Section 5.3",
         statement=(
-            "Three layers with B = 0 trained by L-BFGS (d = 5, n = 20), on a batch"
-            " and on the exact loss: Σ^½A_iΣ^½ approaches a multiple of I, while"
-            " A_i itself, after an early dip, stays as far from multiples of I as"
-            " Σ⁻¹ is (Dist = 0.784). On the exact loss the distance goes on"
-            " falling, on a batch it stops at a few hundredths. The loss does not"
-            " go to 0: it ends at the exact optimum 0.1336, 2.7 % of the zero"
-            " predictor's 5."
+            "Three layers with B = 0 trained by L-BFGS (d = 5, n = 20), on a batch and"
+            " on the exact loss: Σ^½A_iΣ^½ approaches a multiple of I, while A_i"
+            " itself, after an early dip, ends as far from multiples of I as Σ⁻¹ is. On"
+            " the exact loss the distance goes on falling, on a batch it stops at a few"
+            " hundredths. The loss is almost 0, not 0: it ends at the exact optimum«,"
+            " {share:.1%} of the zero predictor's 5»."
         ),
         hypotheses="x ~ N(0, Σ), w ~ N(0, Σ⁻¹), no noise, Σ = UᵀD²U.",
     ),
@@ -267,9 +266,8 @@ ENTRIES: tuple[Entry, ...] = (
         locator="Figure 2, Section 5.3",
         statement=(
             "Heat maps of Σ^½A_iΣ^½ learned on a batch with B = 0, above the exact"
-            " optimum: both are multiples of I, with steps 0.422, 0.689 and 1.714"
-            " in the order in which the run found them, which does not matter to"
-            " the loss."
+            " optimum: both are multiples of I, with the exact steps in the order in"
+            " which the run found them, which does not matter to the loss."
         ),
         hypotheses="As in Figure 1; its first run.",
     ),
@@ -293,21 +291,20 @@ ENTRIES: tuple[Entry, ...] = (
         kind="claim",
         locator="Section 6.1 and Figure 3(c)",
         statement=(
-            "With B free, training three layers with d = 5, n = 10 makes the loss"
-            " converge to 0."
+            "With B free, the loss of three layers with d = 5, n = 10 appears to be"
+            " converging to 0: on S the least found is small beside that of B = 0«,"
+            " {loss:.4f} or {share:.1%} of predicting 0, against {plain:.3f}»."
         ),
         hypotheses="x ~ N(0, Σ), w ~ N(0, Σ⁻¹), layers of the form (13)",
         erratum_class="wording",
-        erratum=(
-            "The best weights Aᵢ = aᵢΣ⁻¹, Bᵢ = bᵢI that 1,024 starts find have the"
-            " exact loss 0.03926 (0.00096 with n = 20): small beside the 5 of"
-            " predicting 0 and the 0.579 of B = 0, but not 0."
+        remark=(
+            "Only the caption of Figure 3 says 0. No weights reach it: the error on the"
+            " query is a polynomial in the sample covariance that is 1 at 0. On"
+            " finitely many prompts the training loss can be smaller than the least"
+            " loss while the true one is huge (Figure 3). «With n = 20 the least found"
+            " is {more:.2e}.»"
         ),
-        correction=(
-            "The least loss found is 0.0392593209 for n = 10 and 0.0009613107 for n"
-            " = 20. No weights reach 0: the error on the query is a polynomial in"
-            " the sample covariance that is 1 at 0."
-        ),
+        credit="in Section 6.1, which says that it appears to.",
     ),
     Entry(
         id="ahn2023/section-6.1-magnitudes",
@@ -338,13 +335,14 @@ ENTRIES: tuple[Entry, ...] = (
         kind="figure",
         locator="Figure 3, Section 6.1",
         statement=(
-            "Three layers with A and B free (d = 5, n = 10): B_i and Σ^½A_iΣ^½"
-            " approach multiples of I, and the loss on the batch falls towards 0."
-            " The exact loss of the nearest multiples of Σ⁻¹ and I rises to 10⁶"
-            " meanwhile, because rare prompts that the batch does not hold carry"
-            " it; the median prompt shows nothing of this. The best multiples have"
-            " loss 0.0393, not 0, and training multiples on the exact loss from the"
-            " same starts ends in local minima above it."
+            "Three layers with A and B free (d = 5, n = 10): B_i and Σ^½A_iΣ^½ approach"
+            " multiples of I, and the loss on the batch falls towards 0. The exact loss"
+            " of the nearest multiples of Σ⁻¹ and I rises meanwhile«, to {hidden:.1e}"
+            " times that on the batch and more», because rare prompts that the batch"
+            " does not hold carry it; the median prompt shows nothing of this. The best"
+            " multiples have a small loss«, {least:.2%} of predicting 0», not 0, and"
+            " training multiples on the exact loss from the same starts ends in local"
+            " minima above it."
         ),
         hypotheses=(
             "x ~ N(0, Σ), w ~ N(0, Σ⁻¹), no noise; at desk scale L-BFGS moves the"
@@ -400,21 +398,19 @@ ENTRIES: tuple[Entry, ...] = (
         locator="Appendix A.2, Lemma 6, (16)–(19)",
         statement=(
             "For Σ = I, f_j(X) = E(⟨C, X⟩ + w⋆[j])² is least at X_j = −[(n−1)/n +"
-            " (d+2)/n]⁻¹ E_{d+1,j}, called its unique minimum after the proof; ⟨C,"
-            " E_{d+1,j}⟩ is printed as Σ_i ⟨w⋆, x⁽ⁱ⁾⟩x⁽ⁱ⁾[j]."
+            " (d+2)/n]⁻¹ E_{d+1,j}, by (17) and (19)."
         ),
         hypotheses="x ~ N(0, I), w⋆ ~ N(0, I)",
         erratum_class="misprint",
-        erratum=(
-            "The display of ⟨C, E_{d+1,j}⟩ lacks 1/n; with it (19) would be n times"
-            " too large. C is symmetric, so f_j is the same at X and Xᵀ and flat"
-            " along the d(d+1)/2 antisymmetric matrices: X_j is not unique. The"
-            " last block of C is Σ (y⁽ⁱ⁾)²/n, and E[w⋆[j](y⁽ⁱ⁾)²] = 0 is what the"
-            " proof needs."
+        remark=(
+            "In our copy ⟨C, E_{d+1,j}⟩ lacks its 1/n, and the last block of C and"
+            " E[w⋆[j](y⁽ⁱ⁾)²] = 0 lack squares of y. After the proof X_j is called the"
+            " unique minimum. C is symmetric, so that f_j is the same at X and Xᵀ and"
+            " flat along the d(d+1)/2 antisymmetric matrices; the proof needs a minimum"
+            " only."
         ),
-        correction=(
-            "⟨C, E_{d+1,j}⟩ = (1/n) Σ_i ⟨w⋆, x⁽ⁱ⁾⟩x⁽ⁱ⁾[j]; (17) and (19) hold; the"
-            " minimisers are X_j plus any antisymmetric matrix."
+        credit=(
+            "in the next displays of the proof, which have the 1/n and the squares."
         ),
         formula=(
             r"X_j=-\left[\frac{n-1}{n}+\frac{d+2}{n}\right]^{-1}E_{d+1,j}+K,"
@@ -447,17 +443,18 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses="isotropic inputs and weights, two layers of the form (9)",
         erratum_class="misprint",
         erratum=(
-            "As printed in our copy the projector I − M on both sides is missing,"
-            " so that errors on the n examples are added to the error on the query:"
-            " for d = 2, n = 8, A₀ = diag(−0.9, −0.2), A₁ = diag(−0.3, −1.2) the"
-            " trace is about eight times the loss. The indices of the products"
-            " disagree between the two lines, and X₀Uᵀ stands for UX₀."
+            "As printed in our copy the projector I − M on both sides is missing, so"
+            " that errors on the n examples are added to the error on the query«: for d"
+            " = 2, n = 8, A₀ = diag(−0.9, −0.2), A₁ = diag(−0.3, −1.2) the trace, with"
+            " Aᵢ/n in it, is {times:.1f} times the loss». The indices of the products"
+            " disagree between the two lines."
         ),
         correction=(
             "f(A₀, A₁) = E Tr[(I − M) Π(I + X₀ᵀAᵢX₀M) X₀ᵀX₀ Π(I + M X₀ᵀAᵢX₀) (I −"
             " M)], the inner factors being those of A₀ (1/n absorbed into Aᵢ); it"
             " holds prompt by prompt."
         ),
+        credit="in Lemma 9, which it cites, and in (23) and (32).",
         formula=(
             r"f(A_0,A_1)=\mathbb{E}\operatorname{tr}\Big[(I-M)\prod_i(I"
             r"+X_0^\top A_iX_0M)\;X_0^\top X_0\prod_i(I"
@@ -469,24 +466,27 @@ ENTRIES: tuple[Entry, ...] = (
         kind="claim",
         locator="Appendix B.2, (22)–(25), (29), (30)",
         statement=(
-            "Labels after the layers are Y₀ Π(I + M X₀ᵀA_ℓX₀); G(X) = X Π(I − M"
-            " XᵀAᵢX) obeys G(U_ΣX) = U_ΣG(X) on S, and its derivative along R_j"
-            " turns into that along U_ΣᵀR_jU_Σ. Hence R̃ᵢ = rᵢI, rᵢ ="
-            " Tr(Σ^½RᵢΣ^½)/d, changes the loss no slower than R does, (25)."
+            "Labels after the layers are Y₀ Π(I + M X₀ᵀA_ℓX₀); G(X) = X Π(I − M XᵀAᵢX)"
+            " obeys G(U_ΣX) = U_ΣG(X) on S, and its derivative along R_j turns into"
+            " that along U_ΣᵀR_jU_Σ. Hence R̃ᵢ = rᵢΣ⁻¹, rᵢ = Tr(Σ^½RᵢΣ^½)/d, changes"
+            " the loss no slower than R does, (25)."
         ),
         hypotheses=(
             "Aᵢ = aᵢΣ⁻¹, x ~ N(0, Σ), w ~ N(0, Σ⁻¹), U_Σ = Σ^½UΣ^{−½}, U orthogonal"
         ),
         erratum_class="misprint",
         erratum=(
-            "As printed in our copy G has I − M… where (22) and (29) need I + M…:"
-            " with it the labels of a random prompt come out wrong. And r_iI is not"
-            " in S unless Σ is a multiple of I: for random R the slope along it"
-            " differs from the slope along R. Under (28) wᵀw stands for wwᵀ."
+            "As printed in our copy G has I − M… above (28): with it the labels of a"
+            " random prompt come out wrong. R̃ᵢ = rᵢI right after (25) is a slip for"
+            " rᵢΣ⁻¹, and in the display after (27) wᵀw stands for wwᵀ."
         ),
         correction=(
-            "G(X) = X Π(I + M XᵀAᵢX), and R̃ᵢ = rᵢΣ⁻¹, along which the slope of f"
-            " equals the slope along R."
+            "G(X) = X Π(I + M XᵀAᵢX). The slope of f along rᵢΣ⁻¹ equals the slope along"
+            " R."
+        ),
+        credit=(
+            "in (22), (29) and (30), which have I + M…, and in three other lines of the"
+            " proof, which have rᵢΣ⁻¹."
         ),
         formula=(
             r"G(X)=X\prod_i(I+MX^\top A_iX),\qquad G(U_\Sigma X)"
@@ -523,16 +523,17 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses="Aᵢ = aᵢΣ⁻¹, Bᵢ = bᵢI, x ~ N(0, Σ), w ~ N(0, Σ⁻¹)",
         erratum_class="misprint",
         erratum=(
-            "As printed in our copy G has I − M… for I + M…, and S̃_j = s_jΣ⁻¹, as"
-            " in the flow dBᵢ/dt = −sᵢΣ⁻¹, leaves S unless Σ is a multiple of I:"
-            " for d = 2 and a random S_j the slope along it is not the slope along"
-            " S_j. (42) has a trailing X_j inside the direction and lacks one"
-            " outside."
+            "As printed in our copy G has I − M… for I + M…, and S̃_j = s_jΣ⁻¹, as in"
+            " the flow dBᵢ/dt = −sᵢΣ⁻¹, leaves S unless Σ is a multiple of I: for d = 2"
+            " and a random S_j the slope along it is not the slope along S_j. The"
+            " sentence after (34) has R̃ᵢ = rᵢI for rᵢΣ⁻¹. (42) has a trailing X_j"
+            " inside the direction and lacks one outside."
         ),
         correction=(
             "G(X) = X Π(I + M X_iᵀA_iX_i), S̃_j = s_jI and dBᵢ/dt = −sᵢI; slopes"
             " along r_jΣ⁻¹ and s_jI equal those along R_j and S_j."
         ),
+        credit="right after (34) and at the end of Step 4, which have S̃ᵢ = sᵢI.",
         formula=(
             r"G(X)=X\prod_i(I+MX_i^\top A_iX_i),\qquad\tilde R_j"
             r"=r_j\Sigma^{-1},\qquad\tilde S_j=s_jI"

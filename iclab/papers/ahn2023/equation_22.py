@@ -36,10 +36,6 @@ class Slope:
         """The slope along r_iΣ⁻¹, r_i = Tr(Σ^½R_iΣ^½)/d, from the loss on S."""
         return self._slope_on_S(self._r)
 
-    def printed(self) -> float:
-        """The slope along r_i I, as below (25)."""
-        return float(self._r @ np.trace(self._gradient()[0], axis1=1, axis2=2))
-
     def decoy(self) -> float:
         """r_i = Tr(R_i)/d, without Σ."""
         return self._slope_on_S(np.trace(self.R, axis1=1, axis2=2) / len(self.R[0]))
@@ -93,8 +89,14 @@ def predict(case: Labels | Rotated | Slope):
     return case.predicted()
 
 
-def printed(case: Labels | Rotated | Slope):
-    """G with I − M… as above (28), and the slope along r_i I."""
+def printed_cases(scale) -> dict[str, Labels | Rotated | Slope]:
+    """Those about G."""
+    found = cases(scale)
+    return {name: case for name, case in found.items() if not isinstance(case, Slope)}
+
+
+def printed(case: Labels | Rotated):
+    """G with I − M… as above (28)."""
     return case.printed()
 
 
@@ -114,5 +116,5 @@ CLAIM = Claim(
     predict=predict,
     measure=measure,
     decoy=decoy,
-    printed=Printed(predict=printed),
+    printed=Printed(predict=printed, cases=printed_cases),
 )

@@ -127,6 +127,7 @@ def expect(tables: Tables) -> list[Evidence]:
             float(np.max(np.abs(deviation / spectrum["errors"][:both]))),
             "<=",
             5.0,
+            reason="five standard errors",
         ),
         Evidence(
             "Every further layer takes 40 % and more off the loss, B = 0: largest "
@@ -134,12 +135,15 @@ def expect(tables: Tables) -> list[Evidence]:
             largest(losses[1:] / losses[:-1]),
             "<=",
             0.6,
+            reason="two fifths off",
+            in_view=True,
         ),
         Evidence(
             "No depth brings the loss to 0: smallest exact loss",
             float(min(losses.min(), free["losses"].min())),
             ">=",
             1e-8,
+            reason="above what rounding could leave",
         ),
         Evidence(
             "Free steps beat the best constant step, more so with depth: ratio of the "
@@ -147,24 +151,30 @@ def expect(tables: Tables) -> list[Evidence]:
             float(plain["constant_losses"][-1] / losses[-1]),
             ">=",
             2.0,
+            reason="a factor of two",
+            in_view=True,
         ),
         Evidence(
             "Free steps beat Chebyshev steps: smallest ratio of the losses",
             float(np.min(plain["chebyshev_losses"] / losses)),
             ">=",
             1.0,
+            reason="no worse",
         ),
         Evidence(
             f"B makes {depth} layers better: ratio of the losses without and with it",
             largest(losses[depth - 1 : depth] / free["losses"][-1]),
             ">=",
             5.0,
+            reason="a factor of five",
+            in_view=True,
         ),
         Evidence(
             "Least squares has no error without noise, as n ≥ d: its simulated loss",
             float(spectrum["least_squares"]),
             "<=",
             1e-18,
+            reason="round-off of float64, squared",
         ),
     ]
 

@@ -32,9 +32,8 @@ def predict(case: Case):
 
 
 def printed(case: Case):
-    """A ≈ Σ⁻¹, and the same as the Gram matrix: A times its inverse is I."""
-    inverse = np.sort(1 / np.array(case.eigenvalues))
-    return np.append(inverse, [1, 1])
+    """A ≈ Σ⁻¹, with the Gram matrix as close to Σ as it is."""
+    return -predict(case)
 
 
 def decoy(case: Case):
@@ -47,12 +46,6 @@ def measure(case: Case, key, scale) -> Measured:
     """Minimise the exact loss at n, and multiply with a sampled Gram matrix."""
     A, change = _best(case)
     return _with_extremes(case, A, change, A @ _gram(case))
-
-
-def measure_printed(case: Case, key, scale) -> Measured:
-    """The same, multiplied with the inverse of the Gram matrix."""
-    A, change = _best(case)
-    return _with_extremes(case, A, change, A @ np.linalg.inv(_gram(case)))
 
 
 def _best(case: Case) -> tuple[np.ndarray, float]:
@@ -99,5 +92,5 @@ CLAIM = Claim(
     predict=predict,
     measure=measure,
     decoy=decoy,
-    printed=Printed(predict=printed, measure=measure_printed),
+    printed=Printed(predict=printed),
 )

@@ -110,5 +110,5 @@ CLAIM = Claim(
     predict=predict,
     measure=measure,
     decoy=decoy,
-    printed=Printed(predict=printed),
+    printed=Printed(predict=printed, beside=True),
 )

@@ -176,7 +176,7 @@ def said(tables: Tables) -> list[Sentence]:
                 ),
                 Evidence(
                     "The same over the largest distance of other numbers of loops",
-                    largest(final[one]) / final[~one].max()
+                    float(final[one].max() / final[~one].max())
                     if one.any() and not one.all()
                     else None,
                     ">=",
