@@ -89,6 +89,7 @@ def bound_claim(
     cases: Callable[[Scale], Mapping[str, Instances]] = families,
     wrong: Callable[[Instances], Any] = lambda case: None,
     printed: Printed[Instances] | None = None,
+    numbers: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
 ) -> Claim[Instances]:
     """Bounds that hold in every problem, and what part of them is reached where.
 
@@ -138,6 +139,7 @@ def bound_claim(
         decoy=decoy,
         relation="<=",
         printed=printed,
+        numbers=numbers,
     )
 
 

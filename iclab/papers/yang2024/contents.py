@@ -38,11 +38,12 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses="E λλᵀ = I; any weights",
         erratum_class="misprint",
         erratum=(
-            "(77), and Lemma 5 with it, belong to the variance τ of (1). With τ² in"
-            " its place and τ = 1/2, the errors of a random model on sampled tasks are"
-            " a tenth to a third smaller than (77) gives them."
+            "(77), and Lemma 5 with it, belong to the variance τ of (1). With τ² in its"
+            " place and τ = 1/2, the errors of a random model on sampled tasks are"
+            " smaller than (77) gives them«, by {least:.0%} to {most:.0%}»."
         ),
         correction="ε_k ~ N(0, τI): τ is a variance, one for every feature.",
+        credit="in (1), where τ is the variance.",
         formula=(
             r"\mathbb{E}(\hat y_k-y_k)^2=\lVert Z\hat a_k-z_k\rVert^2+m\tau(\lVert\hat"
             r" a_k\rVert^2+1-2\hat a_{kk}1\{k\le N\})"
@@ -89,16 +90,18 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses="α as in (44), γ as in (15), tokens of norm 1",
         erratum_class="constant",
         erratum=(
-            "It is not looser: it drops max{1, ·} of (61), which is 1 in this regime,"
-            " and with features of size 0.1 it is 0.8 % below (61), or 14 % if ‖Z̄‖ in"
-            " its bracket is squared as printed (only the first power has the right"
-            " units). It also inherits the missing square of (61)."
+            "For ordinary features it is, and not for all: it drops max{1, ·} of (61),"
+            " which is 1 unless K is large beside N, and «with features of size 0.1 it"
+            " is {first:.1%} below (61), or {squared:.0%} if ‖Z̄‖ in its bracket is"
+            " squared as in our copy¦with small features it is below (61)» (only the"
+            " first power has the right units; the exponent may be our copy's). It also"
+            " inherits the missing square of (61)."
         ),
         correction=(
             "With the square and the maximum kept, and μ = max{γ²/K,"
-            " 128K‖Z̄‖²Δ⁽⁰⁾/ζ₀²}, the simple form is above the corrected L of Lemma"
-            " 10. Descent with the printed L converges all the same: the guarantee has"
-            " a factor of four to spare."
+            " 128K‖Z̄‖²Δ⁽⁰⁾/ζ₀²}, the simple form is above the corrected L of Lemma 10."
+            " Descent with the printed L converges all the same: in the descents with N"
+            " = 3 the guarantee has a factor of four to spare."
         ),
         formula=(
             r"L^2=\lVert\bar Z\rVert^4\Big[b^2\Big(\frac{8\gamma^2}K+64N\mu\Big)+2H^2"
@@ -143,14 +146,18 @@ ENTRIES: tuple[Entry, ...] = (
         id="yang2024/section-3.3-heads",
         kind="claim",
         locator="After Theorem 1, and Section 3.3",
-        statement="By (18), more heads mean slower convergence.",
-        hypotheses="H ≥ N, Q_h with independent Gaussian entries",
+        statement=(
+            "By (18), convergence is slower with more heads, and one should not set H"
+            " too large."
+        ),
+        hypotheses="H ≥ N, Q_h with independent Gaussian entries; checked with N = 3",
         erratum_class="false",
         erratum=(
-            "H stands in L, but ζ₀ grows with H as well, and faster. The median rate"
-            " that (18) guarantees, with γ as small as (15) allows, rises more than"
-            " 200-fold from H = N = 3 to H = 300; if it falls at all, then beyond a"
-            " hundred heads, because that γ falls."
+            "As long as ζ₀ and γ stay, yes: H stands in L. But ζ₀ grows with H as well,"
+            " and faster«: the median rate that (18) guarantees, with γ as small as"
+            " (15) allows, rises {rise:.0f}-fold from H = N = 3 to H = {most:d}». For"
+            " very many heads it falls again, like H^{−1/2}, because that γ does. All"
+            " this is about the guarantee, not about training time."
         ),
         correction=(
             "(15) only bounds γ from below, and the guarantee improves as γ grows, up"
@@ -203,14 +210,19 @@ ENTRIES: tuple[Entry, ...] = (
             "The best prediction one could hope for is ŷ^best, ridge regression with"
             " penalty Nτ."
         ),
-        hypotheses="Assumption 1",
+        hypotheses="Assumption 1, which the paper does not ask for here",
         erratum_class="wording",
         erratum=(
-            "Ridge regression with penalty mτ, which training finds, has the smaller"
-            " expected error unless N = m: with m = 100, τ = 0.01 and one random table"
-            " 50.937 against 50.948 for N = 50, and 2.890 against 2.911 for N = 150."
-            " (24) minimises over noise that is drawn anew, while the noise in the"
-            " labels has variance τ‖λ‖², which is mτ on average."
+            "Over λ that are drawn as in training, ridge regression with penalty mτ,"
+            " which training finds, has the smaller expected error unless N = m:"
+            " «{few_ours:.4g} against {few_theirs:.4g} for N = {few:d}, and"
+            " {many_ours:.4g} against {many_theirs:.4g} for N = {many:d}, with one"
+            " random table¦by a little». For a single λ either may be the better. (24)"
+            " minimises over noise that is drawn anew, while the noise in the labels"
+            " has variance τ‖λ‖², which is mτ on average. So the text's inferences,"
+            " that predictions are the better the closer m is to N, and that for N > m"
+            " the noise is underestimated, do not follow: they improve with N (Figure"
+            " 3)."
         ),
         correction=(
             "Penalty mτ gives the least expected error of all predictions that are"
@@ -227,21 +239,18 @@ ENTRIES: tuple[Entry, ...] = (
         kind="claim",
         locator="Lemma 4, (32); (24) and (25)",
         statement=(
-            "Averaged over the noise ε, least squares on the features f(v_i) + ε_i is"
-            " ridge regression with penalty (τ/2)‖λ‖², for the given labels."
+            "For given labels, averaged over fresh noise ε, least squares on the"
+            " features f(v_i) + ε_i is ridge regression with penalty (τ/2)‖λ‖², and"
+            " (24) and (25) have one minimiser."
         ),
-        hypotheses="ε_i ~ N(0, τI), independent",
+        hypotheses="ε_i ~ N(0, τI), independent of each other and of the labels",
         erratum_class="wording",
-        erratum=(
-            "ε is also the noise in the labels, by (1), and (24) writes ε̃ under the"
-            " expectation but ε inside. With the labels' own noise the left side is 0"
-            " at the true λ, where the right side is τ‖λ‖² on average, and the true λ"
-            " is its minimiser."
+        remark=(
+            "By (1) ε is also the noise in the labels. If that were meant, the left"
+            " side of (32) would be 0 at the true λ, where the right side is τ‖λ‖² on"
+            " average."
         ),
-        correction=(
-            "The noise on the left is fresh, independent of the labels. Then (32)"
-            " holds for every λ, and (24) and (25) have one minimiser."
-        ),
+        credit="in (24), which writes ε̃ under the expectation, though ε inside.",
         formula=(
             r"\mathbb{E}_{\tilde\epsilon}\frac1{2N}\sum_{i=1}^N(y_i-\lambda^\top(f(v_i"
             r")+\tilde\epsilon_i))^2=\frac1{2N}\sum_{i=1}^N(y_i-\lambda^\top f(v_i))^2"
@@ -253,19 +262,17 @@ ENTRIES: tuple[Entry, ...] = (
         kind="claim",
         locator="Section 3.3, text before (26), and (26)",
         statement=(
-            "Without noise and with N ≥ m labels A becomes Z⁺Ẑ, and every label is ⟨y,"
-            " (Z⁺Ẑ)_k⟩."
+            "Without noise, τ = 0, and with N ≥ m labels A is Z⁺Ẑ with the"
+            " pseudoinverse for the inverse, and every label is ⟨y, (Z⁺Ẑ)_k⟩, (26). As"
+            " τ → 0, A tends to (I_N, Z⁺Z^Q), by (66): shown labels are copied, and"
+            " noiseless labels, which lie in the range of Zᵀ, are predicted alike."
         ),
-        hypotheses="τ → 0, Z of rank m",
+        hypotheses="Z of rank m, which makes λ unique as the text says",
         erratum_class="wording",
-        erratum=(
-            "For N > m the first N columns of Z⁺Ẑ are the projection Z⁺Z, not the"
-            " identity: with N = 5 and m = 2 an entry of the diagonal is 0.43 where A"
-            " has 1. For N = m the two agree."
-        ),
-        correction=(
-            "A tends to (I_N, Z⁺Z^Q): shown labels are copied. (26) holds, because"
-            " noiseless labels lie in the range of Zᵀ, where Z⁺Z is the identity."
+        remark=(
+            "Read as the limit τ → 0, A is not Z⁺Ẑ for N > m: the first N columns are I"
+            " in the one and the projection Z⁺Z in the other«, {away:.2f} apart in an"
+            " entry for N = 5 and m = 2». For N = m the two agree."
         ),
         formula=r"\lim_{\tau\to0}A=\big(I_N,\;Z^{+}Z^Q\big)",
     ),
@@ -292,12 +299,12 @@ ENTRIES: tuple[Entry, ...] = (
         locator="Figure 2 (a), Section 4",
         statement=(
             "One layer with 64 heads trained by Adam on the exact population loss (N ="
-            " 30, K = 200, d = 100, m = 20): inference losses in and out of domain"
-            " fall together, the latter about five times as high; in domain the"
-            " expectation is 2(L − L*). With tokens of norm 1 the output comes down to"
-            " ridge regression. With raw Gaussian tokens, as in the paper's"
-            " experiments, attention is one-hot from the start and the loss stays two"
-            " hundred times higher above its infimum."
+            " 30, K = 200, d = 100, m = 20): inference losses in and out of domain fall"
+            " together, the latter higher; in domain the expectation is 2(L − L*). With"
+            " tokens of norm 1 the output comes down to ridge regression. With raw"
+            " Gaussian tokens, as in the paper's experiments, attention is one-hot from"
+            " the start and the loss stays higher above its infimum«, {higher:.0f}-fold"
+            " in the run»."
         ),
         hypotheses=(
             "Q standard Gaussian and w = 0 at the start, τ = 0.01; float32, a rate of"
@@ -310,9 +317,9 @@ ENTRIES: tuple[Entry, ...] = (
         locator="Figure 2 (b), Section 4",
         statement=(
             "A four-layer transformer trained by Adam on sampled tasks: training loss"
-            " and inference losses fall, but not together at the reduced sizes of desk"
-            " scale. In domain the distance to ridge regression falls a hundredfold"
-            " and more, out of domain about tenfold."
+            " and inference losses fall«, in domain to {inside:.1%} of the start, out"
+            " of domain to {outside:.0%}», at the reduced sizes of desk scale not at"
+            " one rate."
         ),
         hypotheses="Raw Gaussian tokens, τ = 0.01; sizes in the caption.",
     ),
@@ -334,12 +341,12 @@ ENTRIES: tuple[Entry, ...] = (
         locator="Figure 4, Section 4",
         statement=(
             "One layer with 1 to 400 heads on the exact loss. With raw tokens the loss"
-            " stalls for H < N, as in the paper, but for H = N too; more heads end"
-            " lower. With tokens of norm 1 it goes on falling with fewer heads than N,"
-            " and only very few stall. H = 400 does not diverge at the common step: it"
-            " converges fastest, with spikes late in training that a tenth of the step"
-            " makes smaller. At ten times the step it overshoots at once, which 40"
-            " heads hardly do: the step is to blame."
+            " stops far away for H < N, as in the paper, and goes on falling slowly for"
+            " H = N; more heads end lower. With tokens of norm 1 it goes on falling"
+            " with fewer heads than N, and only very few stall. H = 400 does not"
+            " diverge at the common step: it converges fastest, with spikes late in"
+            " training that a tenth of the step makes smaller. At ten times the step it"
+            " overshoots at once, which 40 heads hardly do: the step is to blame."
         ),
         hypotheses=(
             "N = 30, K = 200, d = 100, m = 20, τ = 0.01; Adam, float32, one run a"
@@ -352,9 +359,9 @@ ENTRIES: tuple[Entry, ...] = (
         locator="Figure 5 (a), Section 4",
         statement=(
             "Last losses of a four-layer transformer by number of heads, each with the"
-            " same number of floating-point operations. No large H is needed. A few"
-            " heads are best; one head is worse, and so is the largest number. All lie"
-            " within a factor of two."
+            " same number of floating-point operations, which stand for the paper's 100"
+            " seconds. No large H is needed. A few heads are best; one head is worse,"
+            " and so is the largest number. «All lie within a factor of {spread:.2f}.»"
         ),
         hypotheses=(
             "Reduced sizes at desk scale, two runs. Operations by a stated formula;"
@@ -367,8 +374,8 @@ ENTRIES: tuple[Entry, ...] = (
         locator="Figure 5 (b), Section 4",
         statement=(
             "Training curves of the same runs, by step and by operations: more heads"
-            " make a step dearer by a tenth at most, and are not slower by step than"
-            " one head."
+            " make a step dearer«, {price:.2f} times from one to the most,» and are not"
+            " slower by step than one head."
         ),
         hypotheses="As in Figure 5 (a).",
     ),
@@ -440,15 +447,15 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses="E λλᵀ = I, τ > 0",
         erratum_class="misprint",
         erratum=(
-            "z_k has m entries and e_k has N, so the sum has no meaning unless m = N."
-            " Even then it is not the δ_k of Lemma 5: in a problem with m = N = 2 the"
-            " loss would be 1.8202, and it is 1.9938."
+            "z_k has m entries and e_k has N: Zᵀ is missing. Where m = N the sum has a"
+            " meaning and is not the δ_k of Lemma 5«: an entry is off by {off:.2f} in a"
+            " problem with m = N = 2»."
         ),
         correction=(
-            "Zᵀz_k in the place of z_k, as (78) and (34) have it: δ_k is column k of Â"
-            " − A, and A holds the best linear predictors of all labels from the shown"
-            " ones."
+            "Zᵀz_k in the place of z_k: δ_k is column k of Â − A, and A holds the best"
+            " linear predictors of all labels from the shown ones."
         ),
+        credit="in (34), (78) and Lemma 5's own L*.",
         formula=(
             r"\delta_k=\sum_{h=1}^Hw_{h,k}s^h_k-(Z^\top Z+m\tau I)^{-1}(Z^\top z_k+m\t"
             r"au e_k1\{k\le N\})"
@@ -466,14 +473,16 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses="E λ = 0, E λλᵀ = I, noise of variance τ > 0 in every feature",
         erratum_class="constant",
         erratum=(
-            "(79) forgets the noise in the labels of the tokens that are not shown. L*"
-            " is too small by mτ(K − N)/2K: with m = N = 2, K = 4 and τ = 1/4 it is"
-            " printed as 0.0498, and no weights have a loss below 0.1748."
+            "(79) drops the noise in the labels of the tokens that are not shown, so"
+            " that L* is too small by mτ(K − N)/2K«: it is printed as {printed:.4f}"
+            " where no weights have a loss below {least:.4f}». L − L* is unchanged;"
+            " that L* is the infimum needs the corrected value."
         ),
         correction=(
             "Every token adds mτ. What tokens k ≤ N add to L* is then 0, since a label"
             " that is shown can be copied."
         ),
+        credit="in (77), which has the term for every token.",
         formula=(
             r"L(\theta)=\frac1{2K}\sum_{k=1}^K\lVert\bar Z\delta_k\rVert^2+L^\star,\qu"
             r"ad L^\star=\frac1{2K}\sum_{k=1}^K(\lVert z_k\rVert^2+m\tau-c_k^\top(Z^\t"
@@ -611,11 +620,12 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses="E λλᵀ = I, τ > 0",
         erratum_class="misprint",
         erratum=(
-            "z_j has m entries and Z̄δ_k has N, so the product has no meaning unless m"
-            " = N. Even then it is wrong: in a problem with m = N = 2 the gradient has"
-            " norm 0.0480, the printed one 0.0301 and another direction."
+            "The bar of z̄_j is missing in our copy: z_j has m entries and Z̄δ_k has N."
+            " Where m = N the product has a meaning and is not the gradient«: an entry"
+            " is off by {off:.3f} in a problem with m = N = 2»."
         ),
-        correction="z̄_j, column j of Z̄, in the place of z_j, as in (82).",
+        correction="z̄_j, column j of Z̄, in the place of z_j.",
+        credit="in (82), which it cites, and in (57).",
         formula=(
             r"\frac{\partial\ell}{\partial Q_h}=\frac\gamma K\sum_{k=1}^K\sum_{j=1}^N("
             r"\bar Z\delta_k)^\top\bar z_j\,\alpha_{h,k}s^h_{jk}\sum_{i=1}^Ns^h_{ik}(v"
@@ -634,14 +644,16 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses="|α_{h,k}| and |α'_{h,k}| ≤ α, tokens of norm 1",
         erratum_class="false",
         erratum=(
-            "(59) squares (58) but leaves the factor 2γf̄‖Z̄‖/K as it is. With"
-            " features near 10⁴, α up to 10³ and γ = 1 the gradient changes more than"
-            " 20 times as fast as the printed L allows."
+            "(59) squares (58) but leaves the factor 2γf̄‖Z̄‖/K as it is. With features"
+            " near 10⁴, α up to 10³ and γ = 1 the gradient changes «{times:.0f} times"
+            " as fast as¦faster than» the printed L allows. Theorem 1's proof goes"
+            " through with the right L."
         ),
         correction=(
             "The factor squared, and 4 for four terms: the second part of L² is"
             " 16(γf̄‖Z̄‖)² max{1/K, 4α²} times the same bracket."
         ),
+        credit="in (58), before it is squared.",
         formula=(
             r"L^2=2\left(\frac{(2\gamma\lVert\bar Z\rVert^2D_2)^2}K+\frac{\gamma^4H^2"
             r"\lVert\bar Z\rVert^4}{K^2}\right)+16(\gamma\bar f_{\max}\lVert\bar Z\rVe"
@@ -681,17 +693,12 @@ ENTRIES: tuple[Entry, ...] = (
         locator="Appendix C, (66), (67); (27)",
         statement=(
             "A of (34) copies the labels that are shown and predicts the others by"
-            " ridge regression with penalty mτ, so that Aᵀy = ŷ*. The third expression"
-            " of (66) has a matrix Z̃."
+            " ridge regression with penalty mτ, so that Aᵀy = ŷ*."
         ),
         hypotheses="τ > 0",
         erratum_class="misprint",
-        erratum=(
-            "Z̃ is not defined. The expression equals A for Z̃ = Ẑ; with the m×K"
-            " matrix of the next line, (0, Z^Q), the shown labels are no longer copied"
-            " (0.41 and 0.62 on the diagonal of a 2×4 example)."
-        ),
-        correction="Z̃ is Ẑ; then all lines of (66) agree with (34), and (27) holds.",
+        remark="The third expression of (66) has Z̃ for Ẑ in our copy.",
+        credit="in the two lines before.",
         formula=(
             r"A=\big(I_N,\;Z^\top(m\tau I_m+ZZ^\top)^{-1}Z^Q\big),\quad A^\top y=\hat"
             r" y^\star"
@@ -724,13 +731,14 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses="Assumption 1, τ > 0",
         erratum_class="misprint",
         erratum=(
-            "By (36) the norm is Frobenius'. For a random Â with K = 8, N = 5, m = 2"
-            " the gap is 3.173, the printed formula gives 1.951."
+            "By (36) the norm is Frobenius'«: for a random Â with K = 8, N = 5, m = 2"
+            " the gap is {gap:.3f}, the printed formula gives {printed:.3f}»."
         ),
         correction=(
             "The Frobenius norm. The inequality (70) survives, since it is at least"
             " the spectral norm."
         ),
+        credit="in (36).",
         formula=r"L(\theta)=\frac1{2K}\lVert\bar Z(\hat A-A)\rVert_F^2+L^\star",
     ),
 )

@@ -40,6 +40,12 @@ def measure(case: Instances, key, scale) -> Measured:
     return rounded(found, error_scale(case), 1 + np.max(np.abs(found)))
 
 
+def numbers(results):
+    """How far off the printed one is, at the most."""
+    slips = [one for one in results.values() if one.printed]
+    return {"off": max(np.max(np.abs(one.measured - one.predicted)) for one in slips)}
+
+
 CLAIM = Claim(
     "yang2024/equation-33",
     cases=single_problems,
@@ -48,4 +54,5 @@ CLAIM = Claim(
     decoy=decoy,
     # With m = N: there z_k has as many entries as δ_k.
     printed=Printed(predict=printed, cases=simple),
+    numbers=numbers,
 )

@@ -1,5 +1,7 @@
 """Equations (56) and (82): the gradient of the loss in a key–query matrix."""
 
+import numpy as np
+
 from iclab.evidence import Claim, Measured, Printed, rounded
 from iclab.papers.yang2024._instances import Instances
 from iclab.papers.yang2024._population import evaluated
@@ -33,6 +35,12 @@ def measure(case: Instances, key, scale) -> Measured:
     return rounded(gradient, error_scale(case), 1 + found.loss[0])
 
 
+def numbers(results):
+    """How far off the printed one is, at the most."""
+    slips = [one for one in results.values() if one.printed]
+    return {"off": max(np.max(np.abs(one.measured - one.predicted)) for one in slips)}
+
+
 CLAIM = Claim(
     "yang2024/equation-56",
     cases=single_problems,
@@ -41,4 +49,5 @@ CLAIM = Claim(
     decoy=decoy,
     # With m = N: there z_j has as many entries as Z̄δ_k.
     printed=Printed(predict=printed, cases=simple),
+    numbers=numbers,
 )

@@ -5,7 +5,7 @@ import functools
 import jax
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Claim, Measured, rounded
 from iclab.papers.yang2024._tables import Table, ridge_by_rows, tables
 from iclab.theory import representation_optimum_closed
 
@@ -13,23 +13,15 @@ _PROMPTS = 4
 
 
 def predict(case: Table):
-    """A by the last line of (66) and by its third with Z̃ = Ẑ, and Aᵀy."""
+    """A by the last line of (66) and by its third, and Aᵀy."""
     A = _closed(case)
-    return _stacked(A, _third_line(case, case.Z_hat), _labels(case) @ A)
+    return _stacked(A, _third_line(case), _labels(case) @ A)
 
 
 def decoy(case: Table):
     """Penalty τ in the place of mτ."""
     A = _closed(case, 1 / case.m)
     return _stacked(A, A, _labels(case) @ A)
-
-
-def as_printed(case: Table):
-    """Z̃ is not defined; (0, Z^Q), the m×K matrix of the next line, in its place."""
-    nothing = np.zeros_like(case.Z)
-    third = _third_line(case, np.concatenate([nothing, case.Z_query], axis=1))
-    A = _closed(case)
-    return _stacked(A, third, _labels(case) @ A)
 
 
 def measure(case: Table, key, scale) -> Measured:
@@ -46,15 +38,15 @@ def measure(case: Table, key, scale) -> Measured:
     return rounded(_stacked(A, A, predictions), 10.0 * (case.N + case.m), size)
 
 
-def _third_line(case: Table, Z_tilde: np.ndarray) -> np.ndarray:
+def _third_line(case: Table) -> np.ndarray:
     """The third expression of (66), every term as it stands."""
-    Z, penalty = case.Z, case.m * case.tau
+    Z, Z_hat, penalty = case.Z, case.Z_hat, case.m * case.tau
     M = penalty * np.eye(case.m) + Z @ Z.T
     shown = np.zeros((case.m, case.K))
     shown[:, : case.N] = Z
     copied = penalty * np.eye(case.N, case.K)
-    terms = Z.T @ Z_tilde + copied - Z.T @ np.linalg.solve(M, M @ Z_tilde)
-    terms += penalty * Z.T @ np.linalg.solve(M, Z_tilde)
+    terms = Z.T @ Z_hat + copied - Z.T @ np.linalg.solve(M, M @ Z_hat)
+    terms += penalty * Z.T @ np.linalg.solve(M, Z_hat)
     return (terms - penalty * Z.T @ np.linalg.solve(M, shown)) / penalty
 
 
@@ -80,5 +72,4 @@ CLAIM = Claim(
     predict=predict,
     measure=measure,
     decoy=decoy,
-    printed=Printed(predict=as_printed),
 )

@@ -138,6 +138,8 @@ def expect(tables: Tables) -> list[Evidence]:
             float(unit["distances"][-1]),
             "<=",
             0.05,
+            reason="one in twenty",
+            in_view=True,
         ),
         Evidence(
             "The plain distance is larger, because labels hardly leave the span of the "
@@ -145,6 +147,8 @@ def expect(tables: Tables) -> list[Evidence]:
             float(unit["plain"][-1] / unit["distances"][-1]),
             ">=",
             2.0,
+            reason="a factor of two",
+            in_view=True,
         ),
         Evidence(
             "A is the closed form (66), copying and ridge regression: largest "
@@ -152,18 +156,21 @@ def expect(tables: Tables) -> list[Evidence]:
             float(max(np.abs(t["optimum"] - t["closed"]).max() for t in tables_of)),
             "<=",
             1e-8,
+            reason="round-off of a nearly singular system",
         ),
         Evidence(
             "and copies exactly: distance of its first N columns to I",
             float(max(_off_copy(t["optimum"][:, :N]) for t in tables_of)),
             "<=",
             1e-8,
+            reason="round-off of a nearly singular system",
         ),
         Evidence(
             "With raw tokens it comes less close: ratio of the last distances",
             float(raw["distances"][-1] / unit["distances"][-1]),
             ">=",
             1.0,
+            reason="no closer",
         ),
         Evidence(
             "There one-hot heads leave pairs (example, token) unseen: their share over "
@@ -171,6 +178,8 @@ def expect(tables: Tables) -> list[Evidence]:
             float((1 - seen.mean()) / (1 - 1 / N) ** heads),
             ">=",
             0.5,
+            reason="half",
+            in_view=True,
         ),
         Evidence(
             "and these explain what is missing: the smallest L − L* of matrices that "
@@ -178,6 +187,8 @@ def expect(tables: Tables) -> list[Evidence]:
             float(raw["forced"] / raw["gaps"][-1]),
             ">=",
             0.5,
+            reason="half",
+            in_view=True,
         ),
     ]
 

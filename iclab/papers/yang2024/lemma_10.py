@@ -99,6 +99,14 @@ def _values(constants, gamma, alpha, *, heads: int):
     return _corrected(without, gamma, alpha, heads=heads)
 
 
+def numbers(results):
+    """How many times as fast as the printed L allows the gradient changes."""
+    times = [
+        np.max(one.measured / one.predicted) for one in results.values() if one.printed
+    ]
+    return {"times": max(times)}
+
+
 CLAIM = bound_claim(
     "yang2024/lemma-10",
     sides,
@@ -106,4 +114,5 @@ CLAIM = bound_claim(
     cases=cases,
     wrong=decoy,
     printed=Printed(predict=printed, cases=large, measure=measure_printed),
+    numbers=numbers,
 )

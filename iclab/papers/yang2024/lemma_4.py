@@ -112,5 +112,5 @@ CLAIM = Claim(
     predict=predict,
     measure=measure,
     decoy=decoy,
-    printed=Printed(predict=printed, measure=measure_own),
+    printed=Printed(predict=printed, measure=measure_own, beside=True),
 )

@@ -34,6 +34,10 @@ from iclab.theory import (
 _LARGE = 1e4
 
 
+# Numbers of heads, from N on.
+_HEADS = (3, 4, 10, 50, 300)
+
+
 @dataclass(frozen=True)
 class Case:
     """The dictionary of a start, and the numbers of heads that are compared."""
@@ -44,7 +48,7 @@ class Case:
 
 def cases(scale) -> dict[str, Case]:
     """From H = N on."""
-    heads = (3, 4, 10, 50) if scale == "smoke" else (3, 4, 10, 50, 300)
+    heads = _HEADS[:-1] if scale == "smoke" else _HEADS
     starts = SLOW[:1] if scale == "smoke" else SLOW
     return {f"{start}, H = {heads}": Case(start, heads) for start in starts}
 
@@ -127,6 +131,13 @@ def _words(rates: np.ndarray) -> str:
     return ", ".join(f"{rate:.2g}" for rate in rates)
 
 
+def numbers(results):
+    """How much the guaranteed median rate rises, at the least, and up to which H."""
+    quotients = [one.measured for one in results.values() if one.printed]
+    rise = min(float(np.prod(some)) for some in quotients)
+    return {"rise": rise, "most": _HEADS[len(quotients[0])]}
+
+
 CLAIM = Claim(
     "yang2024/section-3.3-heads",
     cases=cases,
@@ -135,4 +146,5 @@ CLAIM = Claim(
     decoy=decoy,
     relation=">=",
     printed=Printed(predict=predict, measure=measure_printed, relation="<="),
+    numbers=numbers,
 )
