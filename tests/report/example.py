@@ -95,6 +95,20 @@ def records() -> list[dict]:
             "evidence": [
                 one | {"holds": number == 0} for number, one in enumerate(evidence)
             ],
+            "said": [
+                {
+                    "statement": "The loss goes to 0.",
+                    "place": "caption",
+                    "state": "not seen",
+                    "main": True,
+                    "blame": "the size",
+                    "note": "",
+                    "tests": [
+                        evidence[1]
+                        | {"holds": False, "reason": "nine", "in_view": True}
+                    ],
+                }
+            ],
             "files": files,
             "seconds": 12.0,
             "seed": 3,

@@ -132,7 +132,7 @@ def test_sorting_by_keyboard(browser, report, width):
     browser.press("Enter", 13)
     assert browser.run(sort)[:2] == ["ascending", "none"]
     verdicts = _shown(browser, "row.dataset.verdict")
-    worst_first = ("fails", "undecided", "missing", "corrected", "holds")
+    worst_first = ("fails", "undecided", "missing", "exploratory", "corrected", "holds")
     assert verdicts == sorted(verdicts, key=worst_first.index)
     browser.press("Enter", 13)
     assert browser.run(sort)[:2] == ["descending", "none"]
@@ -199,4 +199,4 @@ def test_the_report_of_a_real_run(browser, reproduced, width):
         assert all(size > 0 for size in sizes)
     browser.open(report / "index.html", width)
     verdicts = set(_shown(browser, "row.dataset.verdict"))
-    assert verdicts == {"holds", "corrected"}
+    assert verdicts == {"holds", "corrected", "exploratory"}

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from iclab import papers
+from iclab.evidence import ERRATUM_CLASSES
 from iclab.report import NoResults, build_report
 from tests.report import example
 
@@ -219,9 +220,37 @@ def test_a_corrected_claim_shows_both_sides(text):
         assert "<math " in corrected
 
 
-def test_errata_are_all_there(pages):
+def test_errata_are_all_there_the_heaviest_first(pages, text):
     wrong = [entry for entry in papers.select() if entry.erratum]
-    assert len(pages["errata"].all("article")) == len(wrong) > 0
+    beside = [entry for entry in papers.select() if entry.remark]
+    assert len(pages["errata"].all("article")) == len(wrong) + len(beside) > 0
+    weights = {name: weight for weight, name in enumerate(ERRATUM_CLASSES)}
+    expected = [
+        f'<article id="{entry.id.replace("/", "-")}"'
+        for some in (wrong, beside)
+        for entry in sorted(some, key=lambda one: weights[one.erratum_class or "false"])
+    ]
+    assert re.findall(r'<article id="[^"]*"', text["errata"]) == expected
+
+
+def test_an_erratum_has_its_class_and_its_credit(text):
+    item = _words(_item(text, example.CORRECTED))
+    assert "What is wrong (misprint)" in item
+    assert "The paper has it right in the bound printed just before" in item
+    assert "up to 44-fold" not in item  # this folder has no such number
+    assert "«" not in text["errata"]
+
+
+def test_a_figure_shows_what_its_paper_says(text):
+    item = _words(_item(text, example.FIGURE))
+    for words in (
+        "The loss goes to 0.",
+        "caption · a main sentence",
+        "not seen",
+        "perhaps because of the size",
+        "nine (bound chosen with results in view)",
+    ):
+        assert words in item
 
 
 def test_a_figure_shows_picture_evidence_and_data(text, report):
@@ -309,7 +338,14 @@ def test_every_text_can_be_read_in_light_and_dark():
             pair[0]: tuple(int(pair[theme][i : i + 2], 16) for i in (0, 2, 4))
             for pair in pairs
         }
-        verdicts = ("holds", "corrected", "fails", "undecided", "missing")
+        verdicts = (
+            "holds",
+            "corrected",
+            "fails",
+            "undecided",
+            "exploratory",
+            "missing",
+        )
         words = ("ink", "quiet", "link", *verdicts)
         for word, ground in itertools.product(words, ("ground", "raised")):
             assert _contrast(colours[word], colours[ground]) >= 4.5, (word, ground)
