@@ -107,6 +107,8 @@ def said(tables: Tables) -> list[Sentence]:
     exact, batches = tables["exact"], stacked_runs(tables)
     share = float(np.max(exact["losses"][:, -1])) / exact["whitened"].shape[-1]
     red = batches["distances"]
+    layers = exact["whitened"].shape[1]
+    depth = "" if layers == 3 else f"{layers} layers for three"
     return [
         Sentence(
             "The training converges to an almost 0 value.",
@@ -122,6 +124,7 @@ def said(tables: Tables) -> list[Sentence]:
                     name="share",
                 ),
             ),
+            blame=depth,
         ),
         Sentence(
             "The loss converges to 0.",
@@ -136,6 +139,7 @@ def said(tables: Tables) -> list[Sentence]:
                 ),
             ),
             main=False,
+            blame=depth,
             note="the text says almost 0; the exact optimum is not 0",
         ),
         Sentence(

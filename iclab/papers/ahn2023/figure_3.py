@@ -100,6 +100,7 @@ def said(tables: Tables) -> list[Sentence]:
     """What Section 6.1 and the caption say that a reader sees."""
     exact, batches = tables["exact"], stacked_runs(tables)
     losses, B = batches["losses"], batches["B_distances"]
+    layers = exact["a"].shape[1]
     return [
         Sentence(
             "The loss appears to be converging to 0.",
@@ -129,6 +130,7 @@ def said(tables: Tables) -> list[Sentence]:
                 ),
             ),
             main=False,
+            blame="" if layers == 3 else f"{layers} layers for three",
             note="the text says that it appears to",
         ),
         Sentence(
