@@ -95,8 +95,9 @@ def printed_cases(scale) -> dict[str, Labels | Rotated | Slope]:
     return {name: case for name, case in found.items() if not isinstance(case, Slope)}
 
 
-def printed(case: Labels | Rotated):
+def printed(case: Labels | Rotated | Slope):
     """G with I − M… as above (28)."""
+    assert not isinstance(case, Slope)
     return case.printed()
 
 
