@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import numpy as np
 from matplotlib.figure import Figure as Picture
 
 from iclab.core import require
@@ -70,7 +71,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     inside, outside = result.records
     return {
         "steps": result.recorded_at,
-        "losses": blocks(result.losses, an_epoch),
+        "losses": blocks(np.asarray(result.losses), an_epoch),
         "in_domain": inside,
         "out_of_domain": outside,
         "an_epoch": an_epoch,
