@@ -33,7 +33,6 @@ from iclab.training._looped import (
 from iclab.training._losses import Huber as Huber, squared as squared
 from iclab.training._lsa_gradient_flow import (
     lsa_gradient_flow as lsa_gradient_flow,
-    lsa_gradient_flow_random_covariance as lsa_gradient_flow_random_covariance,
 )
 from iclab.training._minimise import (
     minimise as minimise,
@@ -58,6 +57,5 @@ from iclab.training._trained import Diverged as Diverged, Trained as Trained
 from iclab.training._trained_lsa import (
     initial_lsa as initial_lsa,
     trained_lsa as trained_lsa,
-    trained_lsa_random_covariance as trained_lsa_random_covariance,
 )
 from iclab.training._trainer import train as train

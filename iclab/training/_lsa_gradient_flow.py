@@ -23,6 +23,7 @@ from iclab.core import (
     positive_integer,
     square_matrix,
 )
+from iclab.tasks import RandomCovariance
 from iclab.theory import lsa_loss, lsa_loss_random_covariance
 from iclab.training._gradient_flow import integrate_flow
 from iclab.training._trained import Trained
@@ -32,7 +33,7 @@ Blocks = tuple[Float[Array, "*saved d d"], Float[Array, "*saved"]]
 
 
 def lsa_gradient_flow(
-    covariance: Float[Array, "d d"],
+    law: Float[Array, "d d"] | RandomCovariance,
     context_length: Count,
     U11: Float[Array, "d d"],
     u_last: Float[Array, ""] | float,
@@ -41,26 +42,34 @@ def lsa_gradient_flow(
     max_steps: int = 4096,
     throw: bool = True,
 ) -> Trained[Blocks]:
-    """Gradient flow on the population loss (3.8) of zhang2023 from (`U11`, `u_last`).
+    """Gradient flow on the population loss of zhang2023 from (`U11`, `u_last`).
 
-    Λ = `covariance`, N = `context_length`. Any start will do: balanced or not, of any
-    sign; one that flows into the saddle at the origin comes to rest there. Parameters
-    of the result are pairs (U₁₁, u₋₁). Options as in `integrate_flow`.
+    `law` is that of the inputs: their covariance Λ, for the loss (3.8), or a task with
+    random covariances, for (4.10). N = `context_length`. Any start will do: balanced or
+    not, of any sign; one that flows into the saddle at the origin comes to rest there.
+    Parameters of the result are pairs (U₁₁, u₋₁). Options as in `integrate_flow`.
     """
     owner = "lsa_gradient_flow"
-    Lambda = covariance_matrix(covariance, owner)
+    if isinstance(law, RandomCovariance):
+        loss, distribution, V = lsa_loss_random_covariance, law.moments(), None
+        d = law.dimension
+    else:
+        eigenvalues, V = jnp.linalg.eigh(covariance_matrix(law, owner))
+        loss, distribution, d = lsa_loss, jnp.diag(eigenvalues), len(V)
     N = positive_integer(context_length, owner, "context_length")
-    eigenvalues, V = jnp.linalg.eigh(Lambda)
-    U = V.T @ square_matrix(U11, owner, "U11", dimension=len(Lambda)) @ V
-    flow = _fixed_covariance_flow(
-        jnp.diag(eigenvalues),
+    U = square_matrix(U11, owner, "U11", dimension=d)
+    flow = _reduced_flow(
+        loss,
+        distribution,
         jnp.asarray(N),
-        U,
+        U if V is None else V.T @ U @ V,
         jnp.asarray(u_last, dtype=float),
         tolerance,
         max_steps,
         throw,
     )
+    if V is None:
+        return flow
 
     def back(blocks: Blocks) -> Blocks:
         return V @ blocks[0] @ V.T, blocks[1]
@@ -72,66 +81,12 @@ def lsa_gradient_flow(
     )
 
 
-def lsa_gradient_flow_random_covariance(
-    moments: Float[Array, "3 d"],
-    context_length: Count,
-    U11: Float[Array, "d d"],
-    u_last: Float[Array, ""] | float,
-    *,
-    tolerance: float = 1e-10,
-    max_steps: int = 4096,
-    throw: bool = True,
-) -> Trained[Blocks]:
-    """Gradient flow on the population loss (4.10) of zhang2023.
-
-    `moments[k-1, i]` = E λᵢᵏ of the random diagonal covariance; everything else as in
-    `lsa_gradient_flow`.
-    """
-    owner = "lsa_gradient_flow_random_covariance"
-    N = positive_integer(context_length, owner, "context_length")
-    return _random_covariance_flow(
-        jnp.asarray(moments),
-        jnp.asarray(N),
-        square_matrix(U11, owner, "U11", dimension=moments.shape[1]),
-        jnp.asarray(u_last, dtype=float),
-        tolerance,
-        max_steps,
-        throw,
-    )
-
-
-# Compiled once per dimension: everything that varies between runs is an array.
+# Compiled once per loss and dimension: what else varies between runs is an array.
 @eqx.filter_jit
-def _fixed_covariance_flow(
-    covariance: Float[Array, "d d"],
-    context_length: Int[Array, ""],
-    U: Float[Array, "d d"],
-    u: Float[Array, ""],
-    *options,
-) -> Trained[Blocks]:
-    return _reduced_flow(
-        lambda U, u: lsa_loss(U, u, covariance, context_length), U, u, *options
-    )
-
-
-@eqx.filter_jit
-def _random_covariance_flow(
-    moments: Float[Array, "3 d"],
-    context_length: Int[Array, ""],
-    U: Float[Array, "d d"],
-    u: Float[Array, ""],
-    *options,
-) -> Trained[Blocks]:
-    return _reduced_flow(
-        lambda U, u: lsa_loss_random_covariance(U, u, moments, context_length),
-        U,
-        u,
-        *options,
-    )
-
-
 def _reduced_flow(
-    loss: Callable[[Array, Array], Array],
+    loss: Callable[..., Array],
+    distribution: Float[Array, "rows d"],
+    context_length: Int[Array, ""],
     U: Float[Array, "d d"],
     u: Float[Array, ""],
     tolerance: float,
@@ -139,7 +94,9 @@ def _reduced_flow(
     throw: bool,
 ) -> Trained[Blocks]:
     zero, one = jnp.zeros_like(U), jnp.ones(())
-    gradient = jax.grad(lambda entries: loss(entries, one))
+    gradient = jax.grad(
+        lambda entries: loss(entries, one, distribution, context_length)
+    )
     # The Hessian in U is diagonal: its product with a matrix of ones is its diagonal.
     _, R = jax.jvp(gradient, (zero,), (jnp.ones_like(U),))
     xi = -jnp.diagonal(gradient(zero))

@@ -4,6 +4,7 @@ from jaxtyping import Array, Float
 
 from iclab.core import Count
 from iclab.models import LinearSelfAttention
+from iclab.tasks import RandomCovariance
 from iclab.theory import (
     largest_initial_scale,
     lsa_optimum,
@@ -27,14 +28,15 @@ def initial_lsa(
 
 
 def trained_lsa(
-    covariance: Float[Array, "d d"], context_length: Count
+    law: Float[Array, "d d"] | RandomCovariance, context_length: Count
 ) -> LinearSelfAttention:
-    """The model that gradient flow ends with: Theorem 4.1 of zhang2023."""
-    return LinearSelfAttention(*lsa_optimum(covariance, context_length))
+    """The model that gradient flow ends with.
 
-
-def trained_lsa_random_covariance(
-    moments: Float[Array, "3 d"], context_length: Count
-) -> LinearSelfAttention:
-    """The same after training on random covariances: Theorem 4.5 of zhang2023."""
-    return LinearSelfAttention(*lsa_optimum_random_covariance(moments, context_length))
+    `law` is that of the inputs in training: their covariance, as in Theorem 4.1 of
+    zhang2023, or a task with random covariances, as in Theorem 4.5.
+    """
+    if isinstance(law, RandomCovariance):
+        found = lsa_optimum_random_covariance(law.moments(), context_length)
+    else:
+        found = lsa_optimum(law, context_length)
+    return LinearSelfAttention(*found)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from iclab.tasks import Exponential, RandomCovariance, Uniform
 from iclab.theory import (
     lsa_flow,
     lsa_flow_random_covariance,
@@ -14,12 +15,13 @@ from iclab.theory import (
     lsa_optimum,
     lsa_optimum_random_covariance,
 )
-from iclab.training import lsa_gradient_flow, lsa_gradient_flow_random_covariance
+from iclab.training import lsa_gradient_flow
 from tests.assertions import assert_close
 from tests.refusals import refused
 
 DIAGONAL = jnp.diag(jnp.array([1.0, 0.5]))
 COVARIANCE = jnp.array([[1.0, 0.3], [0.3, 0.5]])
+RANDOM = RandomCovariance((Exponential(), Uniform(0.0, 2.0)))
 MOMENTS = jnp.array([[1.0, 1.0], [2.0, 4 / 3], [6.0, 2.0]])
 OUTER = jnp.array([[0.8, 0.3], [0.3, 0.4]])
 START = 0.5 * OUTER / jnp.linalg.norm(OUTER)
@@ -120,13 +122,13 @@ def test_context_length_and_covariance_do_not_recompile():
     from iclab.training import _lsa_gradient_flow as module
 
     lsa_gradient_flow(COVARIANCE, 10, START, 0.5)
-    count = module._fixed_covariance_flow._cached._cache_size()  # pyright: ignore
+    count = module._reduced_flow._cached._cache_size()  # pyright: ignore
     lsa_gradient_flow(DIAGONAL, 33, UNBALANCED, 0.7)
-    assert module._fixed_covariance_flow._cached._cache_size() == count  # pyright: ignore
+    assert module._reduced_flow._cached._cache_size() == count  # pyright: ignore
 
 
 def test_random_covariances_reach_their_optimum():
-    result = lsa_gradient_flow_random_covariance(MOMENTS, 6, START, 0.5)
+    result = lsa_gradient_flow(RANDOM, 6, START, 0.5)
     W_KQ, W_PV = lsa_optimum_random_covariance(MOMENTS, 6)
     assert bool(result.converged)
     assert_close(result.model[0], W_KQ[:2, :2], rtol=0, atol=1e-9)  # tolerance / rate
@@ -167,14 +169,12 @@ EYE = jnp.eye(2)
             "lsa_gradient_flow: `U11` must be finite, got 4 entries that are not",
         ),
         (
-            lambda: lsa_gradient_flow_random_covariance(MOMENTS, 0, EYE, 1.0),
-            "lsa_gradient_flow_random_covariance: `context_length` must be"
-            " an integer ≥ 1, got 0",
+            lambda: lsa_gradient_flow(RANDOM, 0, EYE, 1.0),
+            "lsa_gradient_flow: `context_length` must be an integer ≥ 1, got 0",
         ),
         (
-            lambda: lsa_gradient_flow_random_covariance(MOMENTS, 5, jnp.eye(3), 1.0),
-            "lsa_gradient_flow_random_covariance: `U11` must be a 2×2 matrix,"
-            " got shape (3, 3)",
+            lambda: lsa_gradient_flow(RANDOM, 5, jnp.eye(3), 1.0),
+            "lsa_gradient_flow: `U11` must be a 2×2 matrix, got shape (3, 3)",
         ),
     ],
 )

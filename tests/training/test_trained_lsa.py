@@ -3,8 +3,9 @@
 import jax.numpy as jnp
 import pytest
 
+from iclab.tasks import Exponential, Fixed, RandomCovariance
 from iclab.theory import optimal_preconditioner
-from iclab.training import initial_lsa, trained_lsa, trained_lsa_random_covariance
+from iclab.training import initial_lsa, trained_lsa
 from tests.assertions import assert_close
 from tests.refusals import refused
 
@@ -14,15 +15,13 @@ COVARIANCE = jnp.diag(jnp.array([1.0, 0.5]))
 def test_trained_models_apply_their_preconditioners():
     expected = optimal_preconditioner(COVARIANCE, 10)
     assert_close(trained_lsa(COVARIANCE, 10).preconditioner, expected)
-    moments = jnp.array([[1.0, 0.5], [1.0, 0.25], [1.0, 0.125]])
-    certain = trained_lsa_random_covariance(moments, 10)
+    certain = trained_lsa(RandomCovariance((Fixed(1.0), Fixed(0.5))), 10)
     assert_close(certain.preconditioner, expected)
 
 
 def test_exponential_covariances_of_the_ledger():
     # ξ/γ = 8/29 for d = 20, N = 40.
-    moments = jnp.repeat(jnp.array([[1.0], [2.0], [6.0]]), 20, axis=1)
-    model = trained_lsa_random_covariance(moments, 40)
+    model = trained_lsa(RandomCovariance((Exponential(),) * 20), 40)
     assert_close(model.preconditioner, 8 / 29 * jnp.eye(20))
 
 

@@ -33,7 +33,7 @@ from iclab.theory import (
     largest_initial_scale_random_covariance,
     lsa_loss_random_covariance,
 )
-from iclab.training import lsa_gradient_flow_random_covariance
+from iclab.training import lsa_gradient_flow
 
 # Length of training prompts that stands for N → ∞: what is left is of order d/N.
 LONG = 10**8
@@ -145,7 +145,7 @@ def trained_on_long_prompts(task: RandomCovariance) -> LinearSelfAttention:
     """The model at the end of gradient flow when N is as good as infinite."""
     d = task.dimension
     start = 0.1 * jnp.eye(d) / jnp.sqrt(d), 0.1
-    flow = lsa_gradient_flow_random_covariance(task.moments(), LONG, *start)
+    flow = lsa_gradient_flow(task, LONG, *start)
     return LinearSelfAttention.from_blocks(*flow.model)
 
 
@@ -153,7 +153,7 @@ def trained_on_long_prompts(task: RandomCovariance) -> LinearSelfAttention:
 def trajectory(setting: Setting) -> Trajectory:
     """Gradient flow on the population loss; solved once, however many claims ask."""
     moments, N = setting.moments, setting.context_length
-    flow = lsa_gradient_flow_random_covariance(moments, N, *setting.start)
+    flow = lsa_gradient_flow(setting.task, N, *setting.start)
     return at_rest(lsa_loss_random_covariance, flow, moments, N)
 
 

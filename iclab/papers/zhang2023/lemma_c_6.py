@@ -13,7 +13,7 @@ from iclab.papers.zhang2023._random_covariance import (
     trajectory,
 )
 from iclab.theory import lsa_loss_random_covariance
-from iclab.training import lsa_gradient_flow_random_covariance
+from iclab.training import lsa_gradient_flow
 
 
 def predict(case: Setting):
@@ -48,7 +48,7 @@ def measure(case: Setting, key, scale) -> Measured:
     traces = diagonals**2 @ np.diag(Theta @ Theta.T)
     moments, N = case.moments, case.context_length
     start = _wide_start(case)
-    wide = lsa_gradient_flow_random_covariance(moments, N, *start).records[1]
+    wide = lsa_gradient_flow(case.task, N, *start).records[1]
     below = lsa_loss_random_covariance(*start, moments, N) < jnp.sum(moments[0]) / 2
     signs = [np.mean(np.asarray(u) > 0) for u in (trajectory(case).u_last, wide)]
     mean, error, reason = sample_mean(traces, "covariances")
