@@ -24,7 +24,7 @@ from iclab.runs import VARIABLE, importable, named_folders, package_folder
 
 # Installed packages offer rooms under this name, a package's name for each.
 GROUP = "iclab.papers"
-_BUILT_IN = ("zhang2023", "ahn2023", "yang2024", "gatmiry2024")
+_BUILT_IN = ("zhang2023", "ahn2023", "yang2024", "gatmiry2024", "findings")
 
 _TAIL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # Pages of a report that are no paper's.

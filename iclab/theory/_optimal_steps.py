@@ -25,7 +25,7 @@ _MOST_GD_PLUS_PLUS_LAYERS = 4
 _MOST_LIMIT_LAYERS = 10**6
 
 # Descents towards the best real steps where the best residual has complex zeros.
-_STARTS = 24
+_STARTS = 6
 
 # Restarts and Levenberg–Marquardt iterations of the search in `optimal_gd_plus_plus`.
 _RESTARTS = 1024
@@ -277,30 +277,39 @@ def _optimal_noisy_steps(
             return np.array(sorted(float(mpmath.re(step)) for step in steps)), float(
                 loss
             )
-    return _search_real_steps(d, n, tau, np.array([complex(step) for step in steps]))
+    real = [complex(step).real for step in steps if abs(mpmath.im(step)) <= tiny]
+    pairs = [complex(step).real for step in steps if mpmath.im(step) > tiny]
+    return _search_real_steps(d, n, tau, np.array(real), np.array(pairs))
 
 
 def _search_real_steps(
-    d: int, n: int, tau: float, steps: np.ndarray
+    d: int, n: int, tau: float, single: np.ndarray, double: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """The best real steps, by least squares from around the real parts of `steps`."""
-    h, weight = map(np.asarray, wishart_quadrature(d, n, 2 * len(steps)))
+    """The best real steps, those of `double` twice each, by least squares from near.
+
+    Where the best residual has a complex pair of zeros, real ones meet at its edge.
+    """
+    times = np.array([1] * len(single) + [2] * len(double))
+    h, weight = map(np.asarray, wishart_quadrature(d, n, 2 * int(times.sum())))
 
     def residuals(eta: np.ndarray) -> np.ndarray:
         c, g = np.ones_like(h), np.zeros_like(h)
-        for step in eta:
+        for step in np.repeat(eta, times):
             c, g = c * (1 - step * h), g + step * c
         return np.concatenate([np.sqrt(weight) * c, np.sqrt(tau * weight * h) * g])
 
-    random = np.random.default_rng([d, n, len(steps)])
-    spread = random.standard_normal((_STARTS, len(steps)))
-    starts = np.real(steps) * np.exp(0.5 * spread)
+    near = np.concatenate([single, double])
+    spread = np.random.default_rng([d, n, len(near)]).standard_normal(
+        (_STARTS, len(near))
+    )
+    starts = [near, np.full(len(near), near.mean()), *near * np.exp(0.3 * spread)]
     found = [
-        scipy.optimize.least_squares(residuals, start, xtol=1e-15, ftol=1e-15)
-        for start in (np.real(steps), *starts)
+        scipy.optimize.least_squares(residuals, start, xtol=1e-12, ftol=1e-15)
+        for start in starts
     ]
     best = min(found, key=lambda one: one.cost)
-    return np.sort(best.x), float(d * np.sum(residuals(best.x) ** 2))
+    steps = np.sort(np.repeat(best.x, times))
+    return steps, float(d * np.sum(residuals(best.x) ** 2))
 
 
 @functools.lru_cache(maxsize=64)

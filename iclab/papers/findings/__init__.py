@@ -1,0 +1,1 @@
+"""What this laboratory found: a room of its own."""

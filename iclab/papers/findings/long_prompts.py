@@ -1,0 +1,93 @@
+"""How the looped optimum approaches Σ⋆⁻¹: a⋆ = 1 − κ/n, with a loss of C/nᴸ.
+
+`looped_expansion` has κ and C from moments as polynomials in 1/n. For one input and for
+two the moments of S are known without any of that: S is a χ² over n, and for two inputs
+trace and 4·determinant/trace² are independent, with moments that are ratios.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb, prod
+
+import numpy as np
+
+from iclab.evidence import Claim, Measured
+from iclab.theory import looped_expansion, looped_optimum
+
+
+@dataclass(frozen=True)
+class Case:
+    """Inputs, loops and the length of a long prompt."""
+
+    dimension: int
+    loops: int
+    samples: int = 10**7
+
+
+def cases(scale) -> dict[str, Case]:
+    """One input and two."""
+    loops = (1, 2, 3) if scale == "smoke" else (1, 2, 3, 4, 6)
+    return {f"d={d}, L={L}": Case(d, L) for d in (1, 2) for L in loops}
+
+
+def predict(case: Case):
+    """κ and C, and n(1 − a⋆) and nᴸ times the loss of `looped_optimum`."""
+    n, L = case.samples, case.loops
+    a, loss = looped_optimum(case.dimension, n, L)
+    return np.array([*looped_expansion(case.dimension, L), n * (1 - a), n**L * loss])
+
+
+def decoy(case: Case):
+    """κ and C of one loop, d + 1 and d(d + 1); of two loops for one loop."""
+    d = case.dimension
+    other = (d + 1, d * (d + 1)) if case.loops > 1 else looped_expansion(d, 2)
+    return np.array([*other, *predict(case)[2:]])
+
+
+def measure(case: Case, key, scale) -> Measured:
+    """The minimum of E tr(I − aS)²ᴸ in rational arithmetic."""
+    d, n, L = case.dimension, case.samples, case.loops
+    m = [_moment(d, n, k) for k in range(2 * L + 1)]
+    terms = [comb(2 * L, k) * (-1) ** k * m[k] for k in range(2 * L + 1)]
+
+    def slope(a: Fraction, order: int) -> Fraction:
+        total = Fraction(0)
+        for k, term in enumerate(terms[order:], order):
+            total += term * prod(range(k - order + 1, k + 1)) * a ** (k - order)
+        return total
+
+    a = Fraction(1)
+    for _ in range(60):
+        step = slope(a, 1) / slope(a, 2)
+        a = (a - step).limit_denominator(10**60)
+        if abs(step) < Fraction(1, 10**40):
+            break
+    kappa, C = float(n * (1 - a)), float(n**L * slope(a, 0))
+    value = np.array([kappa, C, kappa, C])
+    # The next term of both expansions is of order 1/n.
+    error = np.array([100, 100, 1e-6, 1e-6]) * np.abs(value) * 4**L / n
+    error += 1e-9 * np.abs(value)
+    return Measured(value, error, f"the next order of the expansion, at n = {n:,}")
+
+
+def _moment(d: int, n: int, k: int) -> Fraction:
+    """E tr Sᵏ for white inputs."""
+    if d == 1:
+        return Fraction(prod(n + 2 * j for j in range(k)), n**k)
+    # tr Sᵏ = sᵏ 2^{1−k} Σ_j C(k, 2j)(1 − y)ʲ with s = tr S, y = 4 det S/s².
+    total = Fraction(0)
+    for j in range(k // 2 + 1):
+        for i in range(j + 1):
+            y = Fraction(n - 1, n - 1 + 2 * i)
+            total += comb(k, 2 * j) * comb(j, i) * (-1) ** i * y
+    trace = Fraction(prod(2 * n + 2 * j for j in range(k)), n**k)
+    return trace * total * Fraction(2, 2**k)
+
+
+CLAIM = Claim(
+    "findings/long-prompts",
+    cases=cases,
+    predict=predict,
+    measure=measure,
+    decoy=decoy,
+)

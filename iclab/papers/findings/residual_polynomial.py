@@ -1,0 +1,80 @@
+"""A scalar network is a polynomial: what gradient descent and GD++ leave of a label.
+
+`residual_polynomial` gives the coefficients of what k layers with A_i = a_iΣ⁻¹ and
+B_i = b_iI leave of a label on an eigenvalue h. The classical methods are run on prompts
+that have nothing but that eigenvalue.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from iclab.algorithms import GradientDescent, GradientDescentPlusPlus
+from iclab.core import Prompt
+from iclab.evidence import Claim, Measured, rounded
+from iclab.theory import residual_polynomial
+
+_PLACES = np.array([0.1, 0.5, 1.0, 1.7, 2.5])
+
+
+@dataclass(frozen=True)
+class Case:
+    """a_i, and b_i of GD++ unless there are none."""
+
+    a: tuple[float, ...]
+    b: tuple[float, ...] | None = None
+
+
+def cases(scale) -> dict[str, Case]:
+    """One to four layers, with and without B."""
+    return {
+        "one step": Case((-0.7,)),
+        "four steps": Case((-1.2, -0.3, -0.8, 0.2)),
+        "GD++, two layers": Case((-0.6, -1.1), (-0.4, 0.0)),
+        "GD++, three layers": Case((-0.4, -0.7, -1.3), (-0.3, 0.2, 0.0)),
+    }
+
+
+def predict(case: Case):
+    """The polynomial at five eigenvalues."""
+    b = None if case.b is None else jnp.array(case.b)
+    return _at_places(np.asarray(residual_polynomial(jnp.array(case.a), b)))
+
+
+def decoy(case: Case):
+    """B forgotten; without B the polynomial without its highest power."""
+    coefficients = np.array(residual_polynomial(jnp.array(case.a)))
+    if case.b is None:
+        coefficients[-1] = 0.0
+    return _at_places(coefficients)
+
+
+def measure(case: Case, key, scale) -> Measured:
+    """What is left of the label ⟨w, x⟩ = 1 on prompts of one example √h."""
+    eta = -jnp.array(case.a)
+    if case.b is None:
+        method = GradientDescent(eta)
+    else:
+        method = GradientDescentPlusPlus(eta, eta * jnp.array(case.b))
+
+    def left(h):
+        root = jnp.sqrt(h)[None]
+        return 1 - method(Prompt(root[:, None], root, jnp.ones(1)))
+
+    values = np.asarray(jax.vmap(left)(jnp.asarray(_PLACES)))
+    return rounded(values, 100, 1 + np.max(np.abs(values)))
+
+
+def _at_places(coefficients: np.ndarray) -> np.ndarray:
+    return np.polynomial.polynomial.polyval(_PLACES, coefficients)
+
+
+CLAIM = Claim(
+    "findings/residual-polynomial",
+    cases=cases,
+    predict=predict,
+    measure=measure,
+    decoy=decoy,
+)
