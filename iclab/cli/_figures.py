@@ -39,7 +39,7 @@ Tables = Mapping[str, Mapping[str, Any]]
 Finished = tuple[FigureResult, list[str], Callable[[], bool]]
 
 
-class Figures:
+class FigureFolder:
     """The figures of a results folder, at a scale and with a seed."""
 
     def __init__(

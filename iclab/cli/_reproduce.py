@@ -11,7 +11,7 @@ from iclab import papers
 from iclab.cli._commands import print_json, write_report
 from iclab.cli._lines import duration, summary
 from iclab.cli._mistake import UserMistake
-from iclab.cli._run import Run, open_cache, run_items
+from iclab.cli._run import Progress, open_cache, run_items
 from iclab.cli._signals import Stopped
 from iclab.cli._variants import asked_changes, variants
 from iclab.cli._work import Record, Work, now
@@ -44,7 +44,7 @@ def check(options: argparse.Namespace) -> int:
 
 def reproduce(options: argparse.Namespace) -> int:
     """Run claims and figures, and leave everything and a report in a folder."""
-    from iclab.cli._figures import Figures
+    from iclab.cli._figures import FigureFolder
     from iclab.cli._results_file import ResultsFile
 
     entries = papers.select(options.ids)
@@ -57,7 +57,7 @@ def reproduce(options: argparse.Namespace) -> int:
     results = ResultsFile(folder, _facts(options))
     scale, seed = options.scale, options.seed
     cache = open_cache(options)
-    figures = Figures(
+    figures = FigureFolder(
         folder, scale, seed, retrain=options.retrain, changes=changes, cache=cache
     )
     work = Work(entries, scale, seed, store=store, figures=figures)
@@ -96,7 +96,7 @@ def _facts(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _in_order(entries: Sequence[Entry], run: Run) -> list[Record]:
+def _in_order(entries: Sequence[Entry], run: Progress) -> list[Record]:
     return [run.records[entry.id] for entry in entries if entry.id in run.records]
 
 

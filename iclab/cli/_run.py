@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Run:
+class Progress:
     """A command at work: what it has found so far, and the signal that stopped it."""
 
     work: Work
@@ -71,12 +71,12 @@ def run_items(
     store: Store | None = None,
     results: "ResultsFile | None" = None,
     cache: Cache | None = None,
-) -> Run:
+) -> Progress:
     """Run every job of `work` and give every item its record."""
     known = {} if results is None else results.records
     rows = {id: _row(id, work, known, options.scale) for id in work.ids}
     with display(rows, json=options.json) as show:
-        run = Run(work, show, results)
+        run = Progress(work, show, results)
         try:
             for id in work.unplanned:
                 run.finish(id)

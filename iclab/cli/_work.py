@@ -11,7 +11,7 @@ from iclab.evidence import Entry, Scale
 from iclab.runs import Job, Outcome, Store, provenance, reread_sources
 
 if TYPE_CHECKING:
-    from iclab.cli._figures import Figures
+    from iclab.cli._figures import FigureFolder
 
 Record = dict[str, Any]
 Settle = Callable[[], bool] | None
@@ -27,7 +27,7 @@ class Work:
         seed: int,
         *,
         store: Store | None,
-        figures: "Figures | None" = None,
+        figures: "FigureFolder | None" = None,
     ):
         reread_sources()  # a process that lives long may see its rooms edited
         self._entries = {entry.id: entry for entry in entries}

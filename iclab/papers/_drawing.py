@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure, SubFigure
+from matplotlib.figure import Figure as Picture, SubFigure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
 # A change here draws figures anew and computes none of them again.
@@ -33,15 +33,15 @@ LETTERS = string.ascii_lowercase
 WIDTH = 10.0
 
 
-def sheet(height: float, title: str, caption: str) -> Figure:
+def sheet(height: float, title: str, caption: str) -> Picture:
     """An empty page with its title above and its caption below."""
-    picture = Figure(figsize=(WIDTH, height), layout="constrained", dpi=120)
+    picture = Picture(figsize=(WIDTH, height), layout="constrained", dpi=120)
     picture.suptitle(title, fontsize=13)
     picture.supxlabel(caption, fontsize=9, color="#444444")
     return picture
 
 
-def parts(picture: Figure, rows: int, columns: int, **ratios: Any) -> list[SubFigure]:
+def parts(picture: Picture, rows: int, columns: int, **ratios: Any) -> list[SubFigure]:
     """The page cut into parts with axes and legends of their own."""
     cut: Any = picture.subfigures(rows, columns, squeeze=False, **ratios)
     return list(cut.flat)
@@ -83,7 +83,7 @@ def band(
     axis.plot(x, runs.mean(0), color=color, label=label, **style)
 
 
-def legend_below(page: Figure | SubFigure, axes: Sequence[Axes], columns: int) -> None:
+def legend_below(page: Picture | SubFigure, axes: Sequence[Axes], columns: int) -> None:
     """One legend for several panels, outside them, each label once."""
     handles = {}
     for axis in axes:

@@ -38,7 +38,9 @@ def claim_job(entry: Entry, scale: Scale, seed: int) -> Job:
     """The job that checks a claim."""
     module = module_name(entry)
     config = {"claim": module, "scale": scale}
-    return Job("iclab.papers._work:check_claim", config, seed, (module,), entry.id)
+    return Job(
+        "iclab.papers._job_functions:check_claim", config, seed, (module,), entry.id
+    )
 
 
 def claim_record(entry: Entry, result: Result, seed: int) -> dict[str, Any]:
@@ -101,7 +103,7 @@ def figure_jobs(
 
     return {
         name: Job(
-            "iclab.papers._work:compute_table",
+            "iclab.papers._job_functions:compute_table",
             {"compute": compute, "table": name, "settings": changed(values)},
             seed,
             (module,),

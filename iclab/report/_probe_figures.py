@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 # Okabe and Ito's colours, which survive every common colour blindness.
@@ -24,7 +24,7 @@ def draw(record: Mapping[str, Any]) -> dict[str, bytes]:
     return {name: _svg(picture) for name, picture in found.items()}
 
 
-def _svg(picture: Figure) -> bytes:
+def _svg(picture: Picture) -> bytes:
     stream = io.BytesIO()
     picture.savefig(stream, format="svg", metadata={"Date": None})
     return stream.getvalue()
@@ -47,11 +47,11 @@ def _log(axis: Axes, which: str) -> None:
     one.set_minor_formatter(NullFormatter())
 
 
-def _filters(record: Mapping[str, Any]) -> Figure:
+def _filters(record: Mapping[str, Any]) -> Picture:
     contexts = record["contexts"]
     columns = min(len(contexts), 3)
     rows = -(-len(contexts) // columns)
-    picture = Figure(figsize=(_WIDTH, 3.3 * rows), layout="constrained", dpi=120)
+    picture = Picture(figsize=(_WIDTH, 3.3 * rows), layout="constrained", dpi=120)
     axes: Any = picture.subplots(rows, columns, squeeze=False, sharey=True)
     for axis in list(axes.flat)[len(contexts) :]:
         axis.set_visible(False)
@@ -82,10 +82,10 @@ def _filters(record: Mapping[str, Any]) -> Figure:
     return picture
 
 
-def _layers(record: Mapping[str, Any]) -> Figure:
+def _layers(record: Mapping[str, Any]) -> Picture:
     found = record["layers"]
     states = found["layers"]
-    picture = Figure(figsize=(_WIDTH, 6.4), layout="constrained", dpi=120)
+    picture = Picture(figsize=(_WIDTH, 6.4), layout="constrained", dpi=120)
     halves: Any = picture.subfigures(2, 1)
     upper, lower = halves
     left, right = upper.subplots(1, 2)
@@ -138,11 +138,11 @@ def _layers(record: Mapping[str, Any]) -> Figure:
     return picture
 
 
-def _shifts(record: Mapping[str, Any]) -> Figure:
+def _shifts(record: Mapping[str, Any]) -> Picture:
     shifts = record["shifts"]
     columns = 3
     rows = -(-len(shifts) // columns)
-    picture = Figure(figsize=(_WIDTH, 2.9 * rows), layout="constrained", dpi=120)
+    picture = Picture(figsize=(_WIDTH, 2.9 * rows), layout="constrained", dpi=120)
     axes: Any = picture.subplots(rows, columns, squeeze=False)
     for axis in list(axes.flat)[len(shifts) :]:
         axis.set_visible(False)

@@ -8,7 +8,7 @@ import pytest
 
 from iclab import papers
 from iclab.cli import _figures
-from iclab.cli._figures import Figures
+from iclab.cli._figures import FigureFolder
 from iclab.cli._mistake import UserMistake
 from iclab.evidence import Evidence, Figure, Scale
 from iclab.runs import Cache
@@ -52,7 +52,7 @@ def loaded(monkeypatch):
 
 
 def _finish(folder, scale: Scale = "smoke", seed=0, **more):
-    figures = Figures(folder, scale, seed, **more)
+    figures = FigureFolder(folder, scale, seed, **more)
     jobs = figures.jobs(ENTRY)
     result, files, settle = figures.finish(ENTRY, TABLES)
     assert settle()
@@ -146,12 +146,12 @@ def test_a_manifest_in_doubt_says_nothing(tmp_path):
     path.parent.mkdir(parents=True)
     for text in ("", "[]", '{"format": 0}', "{"):
         path.write_text(text)
-        assert Figures(tmp_path, "smoke", 0)._manifest(ENTRY) == {}
+        assert FigureFolder(tmp_path, "smoke", 0)._manifest(ENTRY) == {}
 
 
 def test_pictures_of_another_run_are_noticed(tmp_path, loaded):
     _finish(tmp_path)
-    figures = Figures(tmp_path, "smoke", 0)
+    figures = FigureFolder(tmp_path, "smoke", 0)
     *_, settle = figures.finish(ENTRY, TABLES)
     path = tmp_path / "figures" / "ahn2023" / "figure-1.json"
     path.write_text(path.read_text().replace('"source": "', '"source": "f'))
@@ -165,4 +165,4 @@ def test_no_room_to_draw_is_the_users_to_put_right(tmp_path, loaded, monkeypatch
     monkeypatch.setattr("iclab.papers.finish_figure", full)
     monkeypatch.setattr(_figures, "_code", lambda entry: "code")
     with pytest.raises(UserMistake, match=r"cannot draw in .*: No space left"):
-        Figures(tmp_path, "smoke", 0).finish(ENTRY, TABLES)
+        FigureFolder(tmp_path, "smoke", 0).finish(ENTRY, TABLES)

@@ -60,7 +60,7 @@ def test_editing_a_statement_or_the_engine_renames_no_job(before, edit):
     assert _digests() == before
 
 
-@pytest.mark.parametrize("file", ["papers/_work.py", "theory/_lsa_optimum.py"])
+@pytest.mark.parametrize("file", ["papers/_job_functions.py", "theory/_lsa_optimum.py"])
 def test_editing_what_computes_renames_jobs(before, edit, file):
     edit(file)
     assert not set(_digests()) & set(before)

@@ -183,7 +183,7 @@ def test_a_worker_needs_the_room_of_a_job(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(here.parent)
     module = "clustered2026.theorem_1_2"
     config = {"claim": module, "scale": "smoke"}
-    job = Job("iclab.papers._work:check_claim", config, code=(module,))
+    job = Job("iclab.papers._job_functions:check_claim", config, code=(module,))
     name = r"^worker tcp://127\.0\.0\.1:\d+ has "
     end = ": install the same there and start it again$"
     for rooms, difference in (

@@ -17,6 +17,7 @@ from jaxtyping import Array, Float
 from iclab.core import Prompt
 from iclab.evidence import MissingTable, Tables, setting
 from iclab.models import LinearTransformer
+from iclab.papers._training_runs import mean_diagonal, to_multiples
 from iclab.tasks import LinearRegression
 from iclab.theory import (
     linear_transformer_loss,
@@ -155,19 +156,6 @@ def instance(run: int, d: int, layers: int, initial_std: float) -> Instance:
     return Instance(root, inverse_root, start[:layers], start[layers:])
 
 
-def distance(matrices: np.ndarray) -> np.ndarray:
-    """Dist(M, I) = min_α ‖M − αI‖_F/‖M‖_F, over the last two axes."""
-    alpha = mean_diagonal(matrices)[..., None, None]
-    rest = matrices - alpha * np.eye(matrices.shape[-1])
-    sizes = np.linalg.norm(matrices, axis=(-2, -1))
-    return np.asarray(np.linalg.norm(rest, axis=(-2, -1)) / sizes)
-
-
-def mean_diagonal(matrices: np.ndarray) -> np.ndarray:
-    """tr M/d: the α of the multiple of I that is nearest to M."""
-    return np.asarray(np.trace(matrices, axis1=-2, axis2=-1) / matrices.shape[-1])
-
-
 def train_exactly(settings: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Several runs on the exact loss with B = 0; starts as in `train_on_batch`."""
     d, layers, n = (settings[name] for name in ("dimension", "layers", "samples"))
@@ -182,8 +170,8 @@ def train_exactly(settings: Mapping[str, Any]) -> dict[str, np.ndarray]:
     whitened = roots[:, None, None] @ A @ roots[:, None, None]
     return {
         "losses": np.asarray(result.losses),
-        "distances": distance(A),
-        "whitened_distances": distance(whitened),
+        "distances": to_multiples(A),
+        "whitened_distances": to_multiples(whitened),
         "whitened": whitened[:, -1],
         "gradient_norms": np.asarray(result.gradient_norm),
     }
@@ -221,8 +209,8 @@ def train_on_batch(settings: Mapping[str, Any], key: Any) -> dict[str, np.ndarra
         trajectory = _whitened(trajectory, run.inverse_root, run.root)
     table = {
         "losses": np.asarray(result.losses),
-        "distances": distance(trajectory[0]),
-        "whitened_distances": distance(whitened[0]),
+        "distances": to_multiples(trajectory[0]),
+        "whitened_distances": to_multiples(whitened[0]),
         "whitened": whitened[0][-1],
         "gradient_norm": np.asarray(result.gradient_norm),
         "draws": np.asarray(settings["draws"]),
@@ -233,7 +221,7 @@ def train_on_batch(settings: Mapping[str, Any], key: Any) -> dict[str, np.ndarra
         return table
     multiples = (mean_diagonal(whitened[0]), mean_diagonal(trajectory[1]))
     return table | {
-        "B_distances": distance(trajectory[1]),
+        "B_distances": to_multiples(trajectory[1]),
         "B": trajectory[1][-1],
         "whitened_B": whitened[1][-1],
         "a": multiples[0][-1],

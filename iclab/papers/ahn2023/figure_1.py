@@ -19,9 +19,9 @@ from iclab.papers._drawing import (
     parts,
     sheet,
 )
+from iclab.papers._training_runs import to_multiples
 from iclab.papers.ahn2023._experiments import (
     Plain,
-    distance,
     exact_loss,
     first_run,
     plain_jobs,
@@ -44,7 +44,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     inverse = np.diag(standard_deviations(d) ** -2.0)
     return train_exactly(settings) | {
         "optimum": optimum,
-        "inverse_distance": distance(inverse),
+        "inverse_distance": to_multiples(inverse),
         "samples": samples,
     }
 

@@ -8,10 +8,9 @@ from matplotlib.figure import Figure as Picture
 
 from iclab.evidence import Evidence, Figure, Sentence, Tables
 from iclab.papers._drawing import heat_map, sheet
+from iclab.papers._training_runs import mean_diagonal, to_multiples
 from iclab.papers.ahn2023._experiments import (
     Plain,
-    distance,
-    mean_diagonal,
     plain_jobs,
     train_on_batch,
     training_words,
@@ -59,7 +58,7 @@ def draw(tables: Tables) -> Picture:
     limit = 1.05 * float(np.abs(learned).max())
     axes = picture.subplots(2, layers, squeeze=False)
     for i in range(layers):
-        title = f"layer {i}: learned, Dist to I = {float(distance(learned[i])):.3f}"
+        title = f"layer {i}: learned, Dist to I = {float(to_multiples(learned[i])):.3f}"
         heat_map(axes[0, i], learned[i], limit, title)
         number = f"{float(optimum[i]):.4f}".replace("-", "−")
         exact = float(optimum[i]) * np.eye(d)
@@ -81,7 +80,7 @@ def said(tables: Tables) -> list[Sentence]:
             (
                 Evidence(
                     "Distance of Σ^½A_iΣ^½ to multiples of I, largest",
-                    float(np.max(distance(learned))),
+                    float(np.max(to_multiples(learned))),
                     "<=",
                     0.25,
                     reason="a quarter, for what a batch leaves",
@@ -123,7 +122,7 @@ def expect(tables: Tables) -> list[Evidence]:
     return [
         Evidence(
             "Every Σ^½A_iΣ^½ is close to a multiple of I: largest distance",
-            float(np.max(distance(learned))),
+            float(np.max(to_multiples(learned))),
             "<=",
             0.25,
             reason="a quarter, for what a batch leaves",

@@ -9,11 +9,10 @@ from matplotlib.figure import Figure as Picture, SubFigure
 
 from iclab.evidence import Evidence, Figure, Sentence, Tables
 from iclab.papers._drawing import heat_map, parts, sheet
+from iclab.papers._training_runs import mean_diagonal, to_multiples
 from iclab.papers.ahn2023._experiments import (
     Free,
-    distance,
     free_jobs,
-    mean_diagonal,
     train_on_batch,
     training_words,
 )
@@ -71,7 +70,7 @@ def said(tables: Tables) -> list[Sentence]:
             (
                 Evidence(
                     "Distance of B_i to multiples of I, largest",
-                    float(np.max(distance(table["B"]))),
+                    float(np.max(to_multiples(table["B"]))),
                     "<=",
                     0.5,
                     reason="half of that of a random matrix",
@@ -79,7 +78,7 @@ def said(tables: Tables) -> list[Sentence]:
                 ),
                 Evidence(
                     "Distance of Σ^½A_iΣ^½ to multiples of I, largest",
-                    float(np.max(distance(table["whitened"]))),
+                    float(np.max(to_multiples(table["whitened"]))),
                     "<=",
                     0.3,
                     reason="about a third, for what a batch leaves",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from iclab.evidence import Claim, Measured
+from iclab.papers._training_runs import mean_diagonal
 from iclab.papers.ahn2023._multi_layer import (
     Minimum,
     Setting,
@@ -52,7 +53,7 @@ def measure(case: Case, key, scale) -> Measured:
     setting, d = case.setting, case.setting.dimension
     full = trained(setting, _LAYERS, case.starts)
     diagonal = lowest(setting, _LAYERS, case.starts, np.eye(d))
-    steps = -np.trace(full.A[:_LAYERS], axis1=1, axis2=2) / d
+    steps = -mean_diagonal(full.A[:_LAYERS])
     rest = full.A[:_LAYERS] + steps[:, None, None] * np.eye(d)
     value = [full.loss, diagonal.loss, *np.sort(steps), np.linalg.norm(rest)]
     of_loss, of_slope = round_off(full.A, setting)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from iclab.evidence import Claim, Measured
+from iclab.papers._training_runs import mean_diagonal
 from iclab.papers.ahn2023._multi_layer import (
     LAYERS,
     Setting,
@@ -67,7 +68,7 @@ def measure(case: Stationary | Trained, key, scale) -> Measured:
         return Measured(_norms(setting, A, case.layers), d * rounding, reason)
     found = trained(setting, LAYERS, case.starts)
     layers = setting.whitened(found.A)
-    steps = -np.trace(layers, axis1=1, axis2=2) / d
+    steps = -mean_diagonal(layers)
     rest = layers + steps[:, None, None] * np.eye(d)
     value = np.array([found.loss, *np.sort(steps), np.linalg.norm(rest)])
     of_loss, of_slope = round_off(found.A, setting)

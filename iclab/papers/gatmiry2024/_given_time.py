@@ -20,7 +20,7 @@ _MOST_STEPS = 4096
 
 
 @dataclass(frozen=True)
-class Run:
+class Flow:
     """Gradient flow from A = aI, or from a diagonal matrix, until a loss of ξ.
 
     Time is that of Theorem 3.3 as corrected unless `printed`.
@@ -52,7 +52,7 @@ def error_left(a: Array, loops: int) -> Array:
     return 1 - LoopedTransformer(jnp.reshape(a, (1, 1)), loops=loops)(prompt)
 
 
-def steps_reached(runs: list[Run]) -> tuple[dict[Run, float], int]:
+def steps_reached(runs: list[Flow]) -> tuple[dict[Flow, float], int]:
     """a at the end of runs from multiples of I, and the steps that the solver took.
 
     Down the gradient of the model's squared error, by automatic differentiation.

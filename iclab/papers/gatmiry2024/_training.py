@@ -14,9 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from iclab.evidence import setting
+from iclab.papers._training_runs import mean_diagonal, quick_key
 from iclab.tasks import LinearRegression
 from iclab.theory import wishart_quadrature
 from iclab.training import Loops, Trained, fit_loops
@@ -99,38 +100,10 @@ def _trained(settings: Mapping[str, Any], key: Any, **options: Any) -> Trained[L
     )
 
 
-def quick_key(key: Any) -> Any:
-    """The same seed for XLA's own generator, whose programs compile much faster."""
-    data = np.asarray(jax.random.key_data(key)).ravel()
-    return jax.random.wrap_key_data(jnp.asarray(np.tile(data, 2)), impl="rbg")
-
-
 def to_identity(A: np.ndarray) -> np.ndarray:
     """‖A − I‖_F/‖I‖_F, over the last two axes."""
     rest = A - np.eye(A.shape[-1])
     return np.asarray(np.linalg.norm(rest, axis=(-2, -1)) / np.sqrt(A.shape[-1]))
-
-
-def to_multiples(A: np.ndarray) -> np.ndarray:
-    """min_α ‖A − αI‖_F/‖A‖_F, over the last two axes."""
-    multiple = mean_diagonal(A)[..., None, None] * np.eye(A.shape[-1])
-    sizes = np.linalg.norm(A, axis=(-2, -1))
-    return np.asarray(np.linalg.norm(A - multiple, axis=(-2, -1)) / sizes)
-
-
-def mean_diagonal(A: np.ndarray) -> np.ndarray:
-    """tr A/d: the α of the multiple of I that is nearest to A."""
-    return np.asarray(np.trace(A, axis1=-2, axis2=-1) / A.shape[-1])
-
-
-def blocks(losses: Array, every: int) -> np.ndarray:
-    """Mean over every `every` steps: single batches are too noisy to draw.
-
-    Steps that do not fill the last block are left out.
-    """
-    whole = losses.shape[-1] // every * every
-    shape = (*losses.shape[:-1], whole // every, every)
-    return np.asarray(losses)[..., :whole].reshape(shape).mean(-1)
 
 
 def population_loss(

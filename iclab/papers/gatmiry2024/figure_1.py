@@ -28,12 +28,10 @@ from iclab.papers._drawing import (
     parts,
     sheet,
 )
+from iclab.papers._training_runs import blocks, mean_diagonal, to_multiples
 from iclab.papers.gatmiry2024._training import (
-    blocks,
-    mean_diagonal,
     population_loss,
     to_identity,
-    to_multiples,
     train_looped,
     training_job,
     words,

@@ -21,9 +21,9 @@ from iclab.papers._drawing import (
     parts,
     sheet,
 )
+from iclab.papers._training_runs import blocks
 from iclab.papers.gatmiry2024._training import (
     Training,
-    blocks,
     population_loss,
     train_looped,
     train_untied,

@@ -35,10 +35,10 @@ from iclab.papers._drawing import (
     parts,
     sheet,
 )
+from iclab.papers._training_runs import quick_key
 from iclab.papers.gatmiry2024._shifted_loss import shifted_loss_by_loops
 from iclab.papers.gatmiry2024._training import (
     Training,
-    quick_key,
     train_looped,
     training_job,
     words,

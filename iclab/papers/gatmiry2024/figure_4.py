@@ -33,12 +33,11 @@ from iclab.papers._drawing import (
     parts,
     sheet,
 )
+from iclab.papers._training_runs import mean_diagonal, to_multiples
 from iclab.papers.gatmiry2024._curvature import curvatures
 from iclab.papers.gatmiry2024._training import (
     Training,
-    mean_diagonal,
     to_identity,
-    to_multiples,
     train_looped,
     training_job,
     words,

@@ -14,7 +14,7 @@ import numpy as np
 from iclab.evidence import Claim, Measured, Printed
 from iclab.papers.gatmiry2024._given_time import (
     TOLERANCE,
-    Run,
+    Flow,
     error_left,
     steps_reached,
 )
@@ -30,29 +30,29 @@ from iclab.training import looped_gradient_flow
 _TOO_FAST = 4.5
 
 
-def cases(scale) -> dict[str, Run]:
+def cases(scale) -> dict[str, Flow]:
     """From zero in a high dimension, and from the far side in a low one."""
     found = {
-        "L=2, d=700, ξ=0.01, A(0)=0": Run(700, 10**18, 2, 0.01),
-        "L=2, d=100000, ξ=1, A(0)=0": Run(10**5, 10**18, 2, 1.0),
-        "L=3, d=5, ξ=0.1, A(0)=3I": Run(5, 10**18, 3, 0.1, 3.0),
+        "L=2, d=700, ξ=0.01, A(0)=0": Flow(700, 10**18, 2, 0.01),
+        "L=2, d=100000, ξ=1, A(0)=0": Flow(10**5, 10**18, 2, 1.0),
+        "L=3, d=5, ξ=0.1, A(0)=3I": Flow(5, 10**18, 3, 0.1, 3.0),
     }
     if scale != "smoke":
-        found["L=4, d=1100, ξ=0.01, A(0)=0"] = Run(1100, 10**26, 4, 0.01)
+        found["L=4, d=1100, ξ=0.01, A(0)=0"] = Flow(1100, 10**26, 4, 0.01)
         start = (-1.0, 0.5, 3.0)
-        found["L=2, d=3, ξ=0.01, A(0) uneven"] = Run(3, 10**18, 2, 0.01, start)
+        found["L=2, d=3, ξ=0.01, A(0) uneven"] = Flow(3, 10**18, 2, 0.01, start)
     return found
 
 
-def at_printed_time(scale) -> dict[str, Run]:
+def at_printed_time(scale) -> dict[str, Flow]:
     """On both sides of d = 645, where two loops begin to need longer."""
     return {
-        f"L=2, d={d}, ξ=0.01, A(0)=0": Run(d, 10**18, 2, 0.01, printed=True)
+        f"L=2, d={d}, ξ=0.01, A(0)=0": Flow(d, 10**18, 2, 0.01, printed=True)
         for d in (600, 700)
     }
 
 
-def predict(case: Run):
+def predict(case: Flow):
     """Loss at most ξ, distance at most 8(1 + 4d^{1/(2L)})ξ^{1/(2L)}.
 
     And, from multiples of I, the loss that the solved flow has then.
@@ -70,7 +70,7 @@ def predict(case: Run):
     return np.array(known)
 
 
-def decoy(case: Run):
+def decoy(case: Flow):
     """The loss if dominance held with more than its sharp constant."""
     if isinstance(case.start, tuple):
         return None
@@ -78,7 +78,7 @@ def decoy(case: Run):
     return np.array([loss * _TOO_FAST ** (-case.loops / (case.loops - 1)), *others])
 
 
-def measure(case: Run, key, scale) -> Measured:
+def measure(case: Flow, key, scale) -> Measured:
     """Loss and distance from the optimum at that time, on the flow of the model."""
     d, n, L = case.dimension, case.samples, case.loops
     best, _ = looped_optimum(d, n, L)
@@ -99,12 +99,12 @@ def measure(case: Run, key, scale) -> Measured:
 
 
 @functools.cache
-def _ends(scale) -> tuple[dict[Run, float], int]:
+def _ends(scale) -> tuple[dict[Flow, float], int]:
     every = [*cases(scale).values(), *at_printed_time(scale).values()]
     return steps_reached([run for run in every if not isinstance(run.start, tuple)])
 
 
-def _from_matrix(case: Run, best: float) -> Measured:
+def _from_matrix(case: Flow, best: float) -> Measured:
     d, n, L = case.dimension, case.samples, case.loops
     flow = looped_gradient_flow(
         jnp.diag(jnp.array(case.start)),

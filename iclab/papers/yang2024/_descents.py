@@ -68,7 +68,7 @@ STARTS = (QUICK, SECOND, SMALL, *SLOW, SLOWEST)
 
 
 @dataclass(frozen=True)
-class Run:
+class Descent:
     """Descent from a start with one choice of rates."""
 
     start: Start
@@ -87,18 +87,18 @@ class Run:
         return float(rates.key_query), float(rates.value)
 
 
-def theorem_runs(scale: Scale) -> tuple[Run, ...]:
+def theorem_runs(scale: Scale) -> tuple[Descent, ...]:
     """Runs with the rates that Theorem 1 is about."""
-    found = (Run(QUICK), Run(SECOND), Run(QUICK, "corrected"))
+    found = (Descent(QUICK), Descent(SECOND), Descent(QUICK, "corrected"))
     if scale != "smoke":
-        found += tuple(map(Run, SLOW))
-    return (*found, Run(SLOWEST)) if scale == "paper" else found
+        found += tuple(map(Descent, SLOW))
+    return (*found, Descent(SLOWEST)) if scale == "paper" else found
 
 
-def plain_runs(scale: Scale) -> tuple[Run, ...]:
+def plain_runs(scale: Scale) -> tuple[Descent, ...]:
     """Runs with large steps, which end at round-off."""
-    found = (Run(QUICK, "plain"), Run(SECOND, "plain"))
-    return found if scale == "smoke" else (*found, Run(SLOW[0], "plain"))
+    found = (Descent(QUICK, "plain"), Descent(SECOND, "plain"))
+    return found if scale == "smoke" else (*found, Descent(SLOW[0], "plain"))
 
 
 class Path(NamedTuple):
@@ -109,7 +109,7 @@ class Path(NamedTuple):
     value: np.ndarray
 
 
-def path_of(run: Run, scale: Scale) -> Path:
+def path_of(run: Descent, scale: Scale) -> Path:
     """The path of one run; all runs of a scale are made together."""
     return _paths(scale)[run]
 
@@ -164,7 +164,7 @@ def _theory() -> tuple[LearningRates, LearningRates, RepresentationConstants]:
 
 
 @functools.cache
-def _paths(scale: Scale) -> dict[Run, Path]:
+def _paths(scale: Scale) -> dict[Descent, Path]:
     runs = (*theorem_runs(scale), *plain_runs(scale))
 
     @jax.jit

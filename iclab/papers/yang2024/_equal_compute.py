@@ -14,14 +14,13 @@ from jaxtyping import Array, Float, Int
 from iclab.core import require
 from iclab.evidence import setting
 from iclab.models import Encoder
+from iclab.papers._training_runs import blocks, quick_key
 from iclab.papers.yang2024._experiments import (
     EPOCH,
     FourLayers,
-    blocks,
     dictionary_of,
     distances,
     four_layer_job,
-    quick_key,
     start_encoder,
 )
 from iclab.tasks import Representation

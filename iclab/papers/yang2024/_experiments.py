@@ -14,7 +14,6 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from jaxtyping import Array
 from matplotlib.axes import Axes
@@ -24,6 +23,7 @@ from iclab.evaluation import ridge_distance
 from iclab.evidence import setting
 from iclab.models import Encoder, MultiHeadSoftmax
 from iclab.papers._drawing import BLUE, VERMILION
+from iclab.papers._training_runs import quick_key
 from iclab.tasks import GaussianCoefficients, Representation
 from iclab.theory import representation_infimum
 from iclab.training import Trained, descend, exact_gap
@@ -136,12 +136,6 @@ def dictionary_of(settings: Mapping[str, Any]) -> Representation:
         noise_variance=settings["noise_variance"],
         unit_norm=settings["unit_norm"],
     )
-
-
-def quick_key(key: Any) -> Any:
-    """The same seed for XLA's own generator, whose programs compile much faster."""
-    data = np.asarray(jax.random.key_data(key)).ravel()
-    return jax.random.wrap_key_data(jnp.asarray(np.tile(data, 4)[:4]), impl="rbg")
 
 
 def distances(
@@ -263,10 +257,3 @@ def epochs_above(axis: Axes, steps_an_epoch: int) -> None:
     top = axis.secondary_xaxis("top", functions=(to_epochs, to_steps))
     top.set_xlabel("epochs", fontsize=8.5)
     top.tick_params(labelsize=8)
-
-
-def blocks(losses: np.ndarray, every: int) -> np.ndarray:
-    """Means over every `every` steps; what does not fill the last block is left out."""
-    whole = losses.shape[-1] // every * every
-    shape = (*losses.shape[:-1], whole // every, every)
-    return losses[..., :whole].reshape(shape).mean(-1)

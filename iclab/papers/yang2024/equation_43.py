@@ -13,9 +13,9 @@ import numpy as np
 
 from iclab.evidence import Claim, Measured
 from iclab.papers.yang2024._descents import (
+    Descent,
     K,
     Path,
-    Run,
     attention_of,
     constants_of,
     label_root_of,
@@ -34,7 +34,7 @@ _SHARP = 0.02
 class Case:
     """One of the three bounds along one descent."""
 
-    run: Run
+    run: Descent
     bound: Literal["(43a)", "(43b)", "(49)"]
 
 

@@ -19,14 +19,13 @@ from iclab.papers._drawing import (
     parts,
     sheet,
 )
+from iclab.papers._training_runs import blocks, quick_key
 from iclab.papers.yang2024._experiments import (
     FourLayers,
-    blocks,
     dictionary_of,
     distances,
     four_layer_job,
     inference_curves,
-    quick_key,
     setting_columns,
     start_encoder,
 )

@@ -9,9 +9,9 @@ import numpy as np
 from iclab.evidence import Claim, Measured
 from iclab.papers.yang2024._descents import (
     STARTS,
+    Descent,
     K,
     N,
-    Run,
     attention_of,
     m,
     path_of,
@@ -20,22 +20,22 @@ from iclab.papers.yang2024._descents import (
 from iclab.theory import representation_infimum, representation_infimum_printed
 
 
-def cases(scale) -> dict[str, Run]:
+def cases(scale) -> dict[str, Descent]:
     """Descent with steps so large that it ends within the run."""
     return {str(run): run for run in plain_runs(scale)}
 
 
-def predict(case: Run):
+def predict(case: Descent):
     """L* with mτ for the tokens k > N; no state is below it."""
     return np.full(2, _infima()[STARTS.index(case.start)][0])
 
 
-def decoy(case: Run):
+def decoy(case: Descent):
     """L* as Lemma 5 prints it."""
     return np.full(2, _infima()[STARTS.index(case.start)][1])
 
 
-def measure(case: Run, key, scale) -> Measured:
+def measure(case: Descent, key, scale) -> Measured:
     """(9) at the end and the least along the path, from the covariance of labels."""
     path = path_of(case, scale)
     _, features, _ = case.start.arrays

@@ -4,7 +4,7 @@ import numpy as np
 
 from iclab.evidence import Claim, Measured
 from iclab.papers.yang2024._descents import (
-    Run,
+    Descent,
     label_root_of,
     path_of,
     rates_of,
@@ -20,12 +20,12 @@ _SLOWEST = 3.96
 _FLOOR = 1e-16
 
 
-def cases(scale) -> dict[str, Run]:
+def cases(scale) -> dict[str, Descent]:
     """Starts with L of (17) and with the corrected one."""
     return {str(run): run for run in theorem_runs(scale)}
 
 
-def predict(case: Run):
+def predict(case: Descent):
     """−log(1 − η_wζ₀/(2K)), from the first step on and in every single step.
 
     And what it comes to while Q hardly moves, four times that, less one in a hundred.
@@ -33,12 +33,12 @@ def predict(case: Run):
     return np.array([1, 1, _SLOWEST]) * _guarantee(case)
 
 
-def decoy(case: Run):
+def decoy(case: Descent):
     """The rate of (18), made larger than it ever is in the end."""
     return np.full(3, _TOO_FAST * _guarantee(case))
 
 
-def measure(case: Run, key, scale) -> Measured:
+def measure(case: Descent, key, scale) -> Measured:
     """The smallest log(Δ⁽⁰⁾/Δ⁽ᵗ⁾)/t and the smallest log(Δ⁽ᵗ⁾/Δ⁽ᵗ⁺¹⁾) of all steps."""
     path = path_of(case, scale)
     gaps = path.gaps
@@ -60,7 +60,7 @@ def measure(case: Run, key, scale) -> Measured:
     return Measured(slowest, error, reason)
 
 
-def _guarantee(case: Run) -> float:
+def _guarantee(case: Descent) -> float:
     return float(-np.log(rates_of(case.start, case.rates).factor))
 
 

@@ -13,9 +13,9 @@ from iclab.papers.yang2024._descents import (
     QUICK,
     SLOW,
     SLOWEST,
+    Descent,
     K,
     N,
-    Run,
     Start,
     attention_of,
     constants_of,
@@ -90,7 +90,7 @@ def decoy(case: Case):
 
 def measure(case: Case, key, scale) -> Measured:
     """When the error of all but δ of the prompts stays below ε; the error after T."""
-    run, T = Run(case.start), case.steps
+    run, T = Descent(case.start), case.steps
     path = path_of(run, scale)
     states = np.unique(np.linspace(0, T, _STATES).astype(int))
     attention = attention_of(case.start, path.key_query[states])
@@ -121,7 +121,7 @@ def _guaranteed(case: Case, gap: float) -> int:
     root = label_root_of(start)
     B = root @ np.transpose(attention_of(start, start.arrays[2]), (2, 1, 0))
     zeta = np.linalg.svd(B, compute_uv=False).min() ** 2
-    shrink = 1 - Run(start).steps_of[1] * zeta / (2 * K)
+    shrink = 1 - Descent(start).steps_of[1] * zeta / (2 * K)
     noise = np.sqrt(start.tau * (N + 2 * np.sqrt(N * log) + 2 * log))
     labels = case.norm * (np.linalg.norm(start.arrays[1][:N], 2) + noise)
     error, steps = gap * labels**2 / (m * start.tau), 0

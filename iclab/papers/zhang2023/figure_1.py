@@ -39,7 +39,7 @@ from iclab.papers._drawing import (
     parts,
     sheet,
 )
-from iclab.papers.zhang2023._gpt2_training import Settings as Run, build
+from iclab.papers.zhang2023._gpt2_training import Settings as Training, build
 from iclab.tasks import AbstractTask, Exponential, Fixed, LinearRegression
 from iclab.theory import lsa_limit_risk
 from iclab.training import train
@@ -132,7 +132,7 @@ class Settings:
             "learning_rate": self.learning_rate,
             "longest": self.longest,
         }
-        usual = dataclasses.asdict(Run())
+        usual = dataclasses.asdict(Training())
         return own | {name: v for name, v in wanted.items() if v != usual[name]}
 
 
@@ -155,7 +155,7 @@ def jobs(settings: Settings) -> dict[str, dict[str, Any]]:
         # Other weights are another job.
         if name in s.files:
             job |= {"file": s.files[name], "weights": _checksum(s.files[name])}
-        elif (checksum := _shipped_checksum(Run(**training))) is not None:
+        elif (checksum := _shipped_checksum(Training(**training))) is not None:
             job |= {"shipped": True, "weights": checksum}
         found[title] = job
     return found | {"least squares": {"training": s.training(), **base}}
@@ -176,7 +176,7 @@ def _checksum(file: str) -> str:
         raise ValueError(f"{_ID}: cannot read weights {file}: {reason}") from None
 
 
-def _shipped_checksum(run: Run) -> str | None:
+def _shipped_checksum(run: Training) -> str | None:
     """Of the weights of a run, if they come with the package."""
     manifest = shipped_manifests().get(weights_name(run))
     if manifest is None or manifest["settings"] != dataclasses.asdict(run):
@@ -189,7 +189,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
 
     Every job draws the same prompts.
     """
-    run = Run(**settings["training"])
+    run = Training(**settings["training"])
     d, lengths = run.dimension, settings["lengths"]
     predictor: AbstractPredictor = LeastSquares()
     if "covariance" in settings["training"]:
@@ -221,17 +221,17 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     return table
 
 
-def weights_name(run: Run) -> str:
+def weights_name(run: Training) -> str:
     """Name of a run among the shipped weights."""
     return f"gpt2-{run.covariance}-{run.context}" + "-blind" * (not run.positional)
 
 
-def trained(run: Run) -> GPT2:
+def trained(run: Training) -> GPT2:
     """The model of a run, trained here and now."""
     return train(*build(run)).model
 
 
-def _from_file(settings: Mapping[str, Any], run: Run) -> GPT2:
+def _from_file(settings: Mapping[str, Any], run: Training) -> GPT2:
     """A model of one's own; it must be the one that was planned with, and fit."""
     file = settings["file"]
     same = _checksum(file) == settings["weights"]

@@ -1,0 +1,39 @@
+"""What figures of trained weights share."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from iclab.papers._training_runs import blocks, mean_diagonal, quick_key, to_multiples
+from tests.assertions import assert_close
+
+
+@pytest.mark.parametrize("kind", ["threefry2x32", "rbg", "unsafe_rbg"])
+def test_quick_keys_of_every_kind(kind):
+    first, second = (jax.random.key(seed, impl=kind) for seed in (3, 4))
+    draws = [jax.random.normal(quick_key(key), (4,)) for key in (first, first, second)]
+    assert jnp.all(draws[0] == draws[1])
+    assert not jnp.any(draws[0] == draws[2])
+
+
+def test_a_quick_key_repeats_the_words_of_its_seed():
+    found = jax.random.key_data(quick_key(jax.random.key(7)))
+    assert found.tolist() == [0, 7, 0, 7]
+
+
+def test_blocks_leave_out_what_does_not_fill_one():
+    losses = np.arange(14.0).reshape(2, 7)
+    assert_close(blocks(losses, 3), [[1.0, 4.0], [8.0, 11.0]])
+
+
+def test_distance_to_multiples():
+    """Against the best α of a fine search."""
+    M = np.random.default_rng(0).normal(size=(2, 3, 3)) + np.eye(3)
+    search = np.linspace(-3, 3, 60_001)
+    for one, distance, best in zip(M, to_multiples(M), mean_diagonal(M), strict=True):
+        rest = one - search[:, None, None] * np.eye(3)
+        sizes = np.linalg.norm(rest, axis=(1, 2)) / np.linalg.norm(one)
+        assert_close(distance, sizes.min(), rtol=1e-6)
+        assert_close(best, search[np.argmin(sizes)], rtol=0, atol=1e-4)
+    assert_close(to_multiples(2.5 * np.eye(4)), 0.0)
