@@ -26,7 +26,6 @@ from iclab.evidence import (
     setting_text,
 )
 
-DEFAULT_FOLDER = "iclab-results"
 # Width of the classes of errata.
 _CLASS = max(map(len, ERRATUM_CLASSES))
 

@@ -1,22 +1,20 @@
 """Arguments, exit codes and one-line errors."""
 
 import argparse
-import difflib
+import importlib
 import os
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 import iclab
-from iclab import papers
-from iclab.cli import _commands, _reproduce
 from iclab.cli._mistake import UserMistake
 from iclab.cli._probe import add_probe
 from iclab.cli._train import add_train
 from iclab.evidence import SCALES
-from iclab.papers import RoomProblem, UnknownId
 
 _EXIT_MISTAKE, _EXIT_INTERRUPTED = 2, 130
+_FOLDER = "iclab-results"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,11 +24,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return 0
+    from iclab import papers
+
     try:
         for problem in papers.open_rooms(options.room):
             print(f"iclab {options.command}: {problem}", file=sys.stderr)
         return options.run(options)
-    except (UnknownId, RoomProblem, UserMistake) as mistake:
+    except (papers.UnknownId, papers.RoomProblem, UserMistake) as mistake:
         print(f"iclab {options.command}: {mistake}", file=sys.stderr)
         return _EXIT_MISTAKE
     except KeyboardInterrupt:
@@ -40,6 +40,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader has left (`iclab list | head`): nobody is there to be told.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _later(module: str, name: str) -> Callable[[argparse.Namespace], int]:
+    """A command whose file is loaded when it runs: `iclab --help` needs none."""
+
+    def run(options: argparse.Namespace) -> int:
+        command: Any = getattr(importlib.import_module(f"iclab.cli.{module}"), name)
+        return command(options)
+
+    return run
 
 
 class _Parser(argparse.ArgumentParser):
@@ -65,13 +75,15 @@ def _parser() -> argparse.ArgumentParser:
         sub.set_defaults(run=run)
         return sub
 
-    listing = command("list", _commands.list_entries, "Name every claim and figure.")
+    listing = command(
+        "list", _later("_commands", "list_entries"), "Name every claim and figure."
+    )
     _json(listing)
     text = "name the trained models that come with iclab"
     listing.add_argument("--weights", action="store_true", help=text)
     show = command(
         "show",
-        _commands.show,
+        _later("_commands", "show"),
         "Say what a result states, how it is checked, and what the last run found.",
         "+",
     )
@@ -79,21 +91,22 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument(
         "--out",
         metavar="DIR",
-        default=_commands.DEFAULT_FOLDER,
+        default=_FOLDER,
         help="folder of the last run (default: iclab-results)",
     )
     check = command(
-        "check", _reproduce.check, "Run claims and say which hold (all, without an ID)."
+        "check",
+        _later("_reproduce", "check"),
+        "Run claims and say which hold (all, without an ID).",
     )
     _run_options(check, "keep results in this folder and reuse those that are there")
     reproduce = command(
         "reproduce",
-        _reproduce.reproduce,
+        _later("_reproduce", "reproduce"),
         "Run claims and draw figures (all, without an ID) and write a report."
         " What the folder has is not run again: a run that was stopped continues.",
     )
-    folder = _commands.DEFAULT_FOLDER
-    _run_options(reproduce, f"folder for results (default: {folder})", folder)
+    _run_options(reproduce, f"folder for results (default: {_FOLDER})", _FOLDER)
     reproduce.add_argument(
         "--set",
         action="append",
@@ -121,20 +134,22 @@ def _parser() -> argparse.ArgumentParser:
         "folder",
         nargs="?",
         metavar="DIR",
-        default=_commands.DEFAULT_FOLDER,
+        default=_FOLDER,
         help="folder that `iclab reproduce` wrote (default: iclab-results)",
     )
-    report.set_defaults(run=_commands.report)
+    report.set_defaults(run=_later("_commands", "report"))
     text = "Say where compiled programs are kept and how large they are, or clear them."
     cache = commands.add_parser("cache", help=text, description=text)
     cache.add_argument(
         "action", nargs="?", metavar="clear", choices=["clear"], help="remove them all"
     )
     _cache(cache)
-    cache.set_defaults(run=_commands.cache)
+    cache.set_defaults(run=_later("_commands", "cache"))
     add_train(commands)
     add_probe(commands)
-    command("cite", _commands.cite, "Print the BibTeX entry of a paper.", "+")
+    command(
+        "cite", _later("_commands", "cite"), "Print the BibTeX entry of a paper.", "+"
+    )
     for one in commands.choices.values():
         _room(one)
     return parser
@@ -201,6 +216,8 @@ def _cache(parser: argparse.ArgumentParser) -> None:
 def _scale(word: str) -> str:
     if word in SCALES:
         return word
+    import difflib
+
     close = difflib.get_close_matches(word, SCALES, n=1)
     hint = f"; did you mean {close[0]}?" if close else ""
     raise argparse.ArgumentTypeError(

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from iclab.cli._commands import print_json
 from iclab.cli._mistake import UserMistake, writing
 
 if TYPE_CHECKING:
@@ -115,6 +114,8 @@ def probe(options: argparse.Namespace) -> int:
         with writing(options.out):
             page = write_probe_page(record, options.out)
     if options.json:
+        from iclab.cli._commands import print_json
+
         print_json(record)
         return 0
     print(found.summary())

@@ -1,9 +1,6 @@
 """`iclab train`: a long run that may be stopped and continued."""
 
 import argparse
-import dataclasses
-import hashlib
-import json
 import signal
 import sys
 import time
@@ -11,9 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from iclab import papers
-from iclab.cli._commands import UserMistake
-from iclab.runs import provenance
+from iclab.cli._mistake import UserMistake
 
 
 def add_train(commands: Any) -> None:
@@ -70,9 +65,11 @@ def add_train(commands: Any) -> None:
 
 def train(options: argparse.Namespace) -> int:
     """Train, and leave weights, metrics, checkpoints and a manifest in a folder."""
-    recipe = papers.recipe(options.id)
-    from iclab import training
+    import dataclasses
 
+    from iclab import papers, training
+
+    recipe = papers.recipe(options.id)
     out = Path(options.out)
     names = [field.name for field in dataclasses.fields(recipe.Settings)]
     given = {name: getattr(options, name) for name in names}
@@ -116,7 +113,11 @@ def _finish(
     out: Path, model: Any, settings: Mapping[str, Any], seconds: float, id: str
 ) -> None:
     """Weights, and a manifest that says where they come from."""
+    import hashlib
+    import json
+
     from iclab.models import save
+    from iclab.runs import provenance
 
     weights = out / "model.safetensors"
     try:

@@ -1,58 +1,65 @@
 """Claims, figures and verdicts. Nothing here knows what the claims are about."""
 
-from iclab.evidence._claim import (
-    SCALES as SCALES,
-    Claim as Claim,
-    Measured as Measured,
-    Printed as Printed,
-    Scale as Scale,
-)
-from iclab.evidence._entry import (
-    ERRATUM_CLASSES as ERRATUM_CLASSES,
-    TEXTS as TEXTS,
-    Entry as Entry,
-    ErratumClass as ErratumClass,
-)
-from iclab.evidence._figure import (
-    Evidence as Evidence,
-    Figure as Figure,
-    Given as Given,
-    MissingTable as MissingTable,
-    Sentence as Sentence,
-    Tables as Tables,
-    largest as largest,
-    smallest as smallest,
-)
-from iclab.evidence._numbers import (
-    filled as filled,
-    names as names,
-    number as number,
-)
-from iclab.evidence._paper import Paper as Paper
-from iclab.evidence._runner import (
-    AS_PRINTED as AS_PRINTED,
-    GOOD_VERDICTS as GOOD_VERDICTS,
-    CaseResult as CaseResult,
-    ClaimResult as ClaimResult,
-    FigureResult as FigureResult,
-    Verdict as Verdict,
-    case_key as case_key,
-    case_verdict as case_verdict,
-    claim_verdict as claim_verdict,
-    figure_verdict as figure_verdict,
-    judge_figure as judge_figure,
-    run_claim as run_claim,
-)
-from iclab.evidence._settings import (
-    Described as Described,
-    describe_settings as describe_settings,
-    setting as setting,
-    setting_text as setting_text,
-)
-from iclab.evidence._tolerance import (
-    STANDARD_ERRORS as STANDARD_ERRORS,
-    averaged as averaged,
-    rounded as rounded,
-    slope as slope,
-    solved as solved,
-)
+from typing import TYPE_CHECKING
+
+from iclab._on_use import names_on_use
+
+if TYPE_CHECKING:
+    from iclab.evidence._claim import (
+        SCALES as SCALES,
+        Claim as Claim,
+        Measured as Measured,
+        Printed as Printed,
+        Scale as Scale,
+    )
+    from iclab.evidence._entry import (
+        ERRATUM_CLASSES as ERRATUM_CLASSES,
+        TEXTS as TEXTS,
+        Entry as Entry,
+        ErratumClass as ErratumClass,
+    )
+    from iclab.evidence._figure import (
+        Evidence as Evidence,
+        Figure as Figure,
+        Given as Given,
+        MissingTable as MissingTable,
+        Sentence as Sentence,
+        Tables as Tables,
+        largest as largest,
+        smallest as smallest,
+    )
+    from iclab.evidence._numbers import (
+        filled as filled,
+        names as names,
+        number as number,
+    )
+    from iclab.evidence._paper import Paper as Paper
+    from iclab.evidence._runner import (
+        AS_PRINTED as AS_PRINTED,
+        GOOD_VERDICTS as GOOD_VERDICTS,
+        CaseResult as CaseResult,
+        ClaimResult as ClaimResult,
+        FigureResult as FigureResult,
+        Verdict as Verdict,
+        case_key as case_key,
+        case_verdict as case_verdict,
+        claim_verdict as claim_verdict,
+        figure_verdict as figure_verdict,
+        judge_figure as judge_figure,
+        run_claim as run_claim,
+    )
+    from iclab.evidence._settings import (
+        Described as Described,
+        describe_settings as describe_settings,
+        setting as setting,
+        setting_text as setting_text,
+    )
+    from iclab.evidence._tolerance import (
+        STANDARD_ERRORS as STANDARD_ERRORS,
+        averaged as averaged,
+        rounded as rounded,
+        slope as slope,
+        solved as solved,
+    )
+
+__getattr__, __dir__ = names_on_use(__name__, __file__)

@@ -1,7 +1,6 @@
 """One line of a paper's table of contents."""
 
 import dataclasses
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -92,6 +91,8 @@ class Entry:
         name = "+".join(words)
         if len(name) > _LONGEST or re.fullmatch(r"[\w.,=+-]+", name, re.A) is None:
             # What no file's name can tell is told by a hash.
+            import hashlib
+
             digest = hashlib.sha256(name.encode()).hexdigest()[:12]
             name = f"{'+'.join(settings)}-{digest}"
         return dataclasses.replace(self, id=f"{self.base}@{name}")

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from iclab.evidence._claim import Relation, Scale
 from iclab.evidence._settings import change_settings, settings_at
 
@@ -63,12 +61,16 @@ class Given(dict[str, Mapping[str, Any]]):
 
 def largest(values: Any) -> float | None:
     """The largest of numbers, of any shape; None if there are none."""
+    import numpy as np  # here, so that naming figures needs none
+
     array = np.asarray(values, float)
     return float(array.max()) if array.size else None
 
 
 def smallest(values: Any) -> float | None:
     """The smallest of numbers, of any shape; None if there are none."""
+    import numpy as np  # here, so that naming figures needs none
+
     array = np.asarray(values, float)
     return float(array.min()) if array.size else None
 

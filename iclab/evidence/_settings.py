@@ -9,7 +9,6 @@ A figure's settings are a frozen dataclass whose fields are made by `setting`:
 """
 
 import dataclasses
-import difflib
 import math
 from collections.abc import Mapping
 from typing import (
@@ -95,6 +94,8 @@ def change_settings(
     found = {}
     for name, value in changes.items():
         if name not in fields:
+            import difflib  # for mistakes only
+
             close = difflib.get_close_matches(name, fields, n=1, cutoff=0.5)
             hint = f"did you mean {close[0]}?" if close else "its settings are "
             names = "" if close else ", ".join(fields)

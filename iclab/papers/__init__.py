@@ -3,34 +3,41 @@
 Importing this folder is cheap: a result's file is loaded when it is run.
 """
 
-from iclab.papers._catalog import (
-    Method as Method,
-    UnknownId as UnknownId,
-    load_claim as load_claim,
-    load_figure as load_figure,
-    method as method,
-    module_name as module_name,
-    paper as paper,
-    room as room,
-    select as select,
-)
-from iclab.papers._jobs import (
-    claim_job as claim_job,
-    claim_record as claim_record,
-    failed_record as failed_record,
-    figure_jobs as figure_jobs,
-    figure_record as figure_record,
-    finish_figure as finish_figure,
-)
-from iclab.papers._recipes import recipe as recipe
-from iclab.papers._rooms import (
-    GROUP as GROUP,
-    Room as Room,
-    RoomProblem as RoomProblem,
-    open_rooms as open_rooms,
-    room_problems as room_problems,
-    rooms as rooms,
-)
+from typing import TYPE_CHECKING
+
+from iclab._on_use import names_on_use
+
+if TYPE_CHECKING:
+    from iclab.papers._catalog import (
+        Method as Method,
+        UnknownId as UnknownId,
+        load_claim as load_claim,
+        load_figure as load_figure,
+        method as method,
+        module_name as module_name,
+        paper as paper,
+        room as room,
+        select as select,
+    )
+    from iclab.papers._jobs import (
+        claim_job as claim_job,
+        claim_record as claim_record,
+        failed_record as failed_record,
+        figure_jobs as figure_jobs,
+        figure_record as figure_record,
+        finish_figure as finish_figure,
+    )
+    from iclab.papers._offers import GROUP as GROUP
+    from iclab.papers._recipes import recipe as recipe
+    from iclab.papers._rooms import (
+        Room as Room,
+        RoomProblem as RoomProblem,
+        open_rooms as open_rooms,
+        room_problems as room_problems,
+        rooms as rooms,
+    )
 
 # Finds and plans what is computed elsewhere: no part of the names of jobs.
 __computes__ = False
+
+__getattr__, __dir__ = names_on_use(__name__, __file__)

@@ -1,7 +1,6 @@
 """Everything that can be checked or drawn, by id; reading this runs nothing."""
 
 import ast
-import difflib
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -104,6 +103,8 @@ def _unknown(word: str, entries: Sequence[Entry]) -> str:
 
 
 def _suggestion(word: str, names: Sequence[str]) -> str:
+    import difflib  # for mistakes only
+
     close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
     return (
         f": did you mean {close[0]}?" if close else ": `iclab list` names all of them"

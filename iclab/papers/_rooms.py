@@ -8,7 +8,6 @@ results ever chooses one.
 
 import functools
 import importlib
-import importlib.metadata
 import importlib.util
 import os
 import re
@@ -20,10 +19,9 @@ from types import ModuleType
 from typing import Any
 
 from iclab.evidence import Entry, Paper
+from iclab.papers._offers import offered_by_packages
 from iclab.runs import VARIABLE, importable, named_folders, package_folder
 
-# Installed packages offer rooms under this name, a package's name for each.
-GROUP = "iclab.papers"
 _BUILT_IN = ("zhang2023", "ahn2023", "yang2024", "gatmiry2024", "findings")
 
 _TAIL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -122,10 +120,8 @@ def _offered(problems: list[str]) -> Iterator[tuple[str, str, str]]:
     """Package, origin and flag of every room that there may be."""
     for name in _BUILT_IN:
         yield f"{__package__}.{name}", "iclab", ""
-    points = importlib.metadata.entry_points(group=GROUP)
-    for point in sorted(points, key=lambda point: (point.name, point.value)):
-        of = point.dist.name if point.dist is not None else point.value
-        yield point.value, f"the package {of}", ""
+    for package, owner in offered_by_packages():
+        yield package, f"the package {owner}", ""
     environment = [(folder, VARIABLE, "") for folder in named_folders()]
     flags = [(folder, "--room", f"--room {folder}") for folder in _named]
     for folder, by, flag in [*environment, *flags]:

@@ -1,30 +1,37 @@
 """Jobs, where their results are kept, and what runs them. Knows nothing of the rest."""
 
-from iclab.runs._cache import Cache as Cache
-from iclab.runs._cluster import Cluster as Cluster
-from iclab.runs._code import (
-    code_digest as code_digest,
-    reread_sources as reread_sources,
-)
-from iclab.runs._engine import run_jobs as run_jobs
-from iclab.runs._environment import usable_cores as usable_cores
-from iclab.runs._events import (
-    Engine as Engine,
-    EngineProblem as EngineProblem,
-    Event as Event,
-    Outcome as Outcome,
-    Started as Started,
-)
-from iclab.runs._function_code import function_digest as function_digest
-from iclab.runs._job import Job as Job, Result as Result
-from iclab.runs._places import (
-    VARIABLE as VARIABLE,
-    importable as importable,
-    named_folders as named_folders,
-    package_folder as package_folder,
-)
-from iclab.runs._processes import Processes as Processes
-from iclab.runs._provenance import provenance as provenance
-from iclab.runs._store import Store as Store
-from iclab.runs._sweep import open_sweep as open_sweep, sweep as sweep
-from iclab.runs._sweep_result import Point as Point, Sweep as Sweep
+from typing import TYPE_CHECKING
+
+from iclab._on_use import names_on_use
+
+if TYPE_CHECKING:
+    from iclab.runs._cache import Cache as Cache
+    from iclab.runs._cluster import Cluster as Cluster
+    from iclab.runs._code import (
+        code_digest as code_digest,
+        reread_sources as reread_sources,
+    )
+    from iclab.runs._engine import run_jobs as run_jobs
+    from iclab.runs._environment import usable_cores as usable_cores
+    from iclab.runs._events import (
+        Engine as Engine,
+        EngineProblem as EngineProblem,
+        Event as Event,
+        Outcome as Outcome,
+        Started as Started,
+    )
+    from iclab.runs._function_code import function_digest as function_digest
+    from iclab.runs._job import Job as Job, Result as Result
+    from iclab.runs._places import (
+        VARIABLE as VARIABLE,
+        importable as importable,
+        named_folders as named_folders,
+        package_folder as package_folder,
+    )
+    from iclab.runs._processes import Processes as Processes
+    from iclab.runs._provenance import provenance as provenance
+    from iclab.runs._store import Store as Store
+    from iclab.runs._sweep import open_sweep as open_sweep, sweep as sweep
+    from iclab.runs._sweep_result import Point as Point, Sweep as Sweep
+
+__getattr__, __dir__ = names_on_use(__name__, __file__)

@@ -109,20 +109,6 @@ def test_list_names_trained_models(capsys):
     assert main(["list", "--weights", "zhang2023"]) == 2
 
 
-@pytest.mark.parametrize("words", [["--help"], ["list"], ["show", QUICK]])
-def test_reading_does_not_load_jax(words):
-    code = (
-        "import sys\n"
-        "from iclab.cli import main\n"
-        "try:\n"
-        f"    main({words!r})\n"
-        "finally:\n"
-        "    print('jax' in sys.modules, file=sys.stderr)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stderr.strip().splitlines()[-1] == "False"
-
-
 def test_show_says_what_and_how(capsys):
     assert main(["show", "zhang2023/corollary-4.3"]) == 0
     text = capsys.readouterr().out

@@ -50,7 +50,7 @@ def callables() -> dict[str, Callable[..., Any]]:
             module = importlib.import_module(f"iclab.{folder}")
         except ModuleNotFoundError:
             continue
-        for name, value in sorted(vars(module).items()):
+        for name, value in ((name, getattr(module, name)) for name in dir(module)):
             public = (
                 not name.startswith(("_", "Abstract"))
                 and callable(value)

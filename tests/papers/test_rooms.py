@@ -1,12 +1,13 @@
 """Rooms from anywhere: one registry, and what is said when a room is not right."""
 
 import importlib
+import importlib.machinery
 import sys
 
 import pytest
 
 from iclab import papers
-from iclab.papers import _rooms
+from iclab.papers import _offers, _rooms
 from tests.papers.small_room import write_room
 
 
@@ -174,3 +175,28 @@ def test_an_unknown_paper_and_an_unknown_model(registry):
         papers.room("zhang2032/x")
     with pytest.raises(papers.UnknownId, match="did you mean zhang2023/gpt2"):
         papers.recipe("zhang2023/gpt3")
+
+
+def test_packages_are_read_only_where_one_offers_a_room(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(tmp_path), str(tmp_path / "missing")])
+    monkeypatch.setattr(sys, "meta_path", [importlib.machinery.PathFinder])
+    assert not _offers._somebody_may()
+    facts = tmp_path / "other-1.0.dist-info"
+    facts.mkdir()
+    (facts / "entry_points.txt").write_text("[console_scripts]\nother = other:main\n")
+    (tmp_path / "flat.egg-info").write_text("Name: flat\n")
+    assert not _offers._somebody_may()
+    (tmp_path / "EGG-INFO").mkdir()
+    (tmp_path / "EGG-INFO" / "entry_points.txt").write_text("[iclab.papers]\nx = x\n")
+    assert _offers._somebody_may()
+
+
+@pytest.mark.parametrize("what", ["archive", "finder"])
+def test_packages_kept_in_another_way_are_asked(tmp_path, monkeypatch, what):
+    archive = tmp_path / "packages.zip"
+    archive.write_bytes(b"PK")
+    monkeypatch.setattr(sys, "path", [str(archive)] if what == "archive" else [])
+    finder = type("Finder", (), {"find_distributions": lambda self, context: []})()
+    own = [importlib.machinery.PathFinder]
+    monkeypatch.setattr(sys, "meta_path", own + [finder] * (what == "finder"))
+    assert _offers._somebody_may()
