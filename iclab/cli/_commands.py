@@ -74,7 +74,7 @@ def _list_weights(options: argparse.Namespace) -> int:
         words += [f"{one} {settings[one]}" for one in ("dimension", "context")]
         words += [f"{settings['covariance']} covariance"]
         words += [] if settings["positional"] else ["no positions"]
-        print(f"{name:<{width}}   {manifest['id']}: {', '.join(words)}")
+        print(f"{name:<{width}}  {manifest['id']}: {', '.join(words)}")
     print("\niclab.models.shipped(NAME) loads one; --json tells all about them")
     return 0
 

@@ -151,25 +151,17 @@ def _named(word: str, heads: int | None = None) -> _Named:
 def _from_disk(path: Path, heads: int | None) -> _Named:
     from iclab import models
 
-    weights = path
     settings: dict[str, Any] = {}
-    if path.is_dir() and not (path / "config.json").is_file():
-        weights = path / "model.safetensors"
-        if not weights.is_file():
-            raise UserMistake(
-                f"no model in {path}: `iclab train` writes model.safetensors when it is"
-                " done, Hugging Face config.json beside it"
-            )
-        manifest = path / "manifest.json"
-        if manifest.is_file():
-            try:
-                settings = json.loads(manifest.read_text(encoding="utf-8"))["settings"]
-            except (ValueError, KeyError, TypeError, OSError):
-                settings = {}
+    manifest = path / "manifest.json"
+    if manifest.is_file():
+        try:
+            settings = json.loads(manifest.read_text(encoding="utf-8"))["settings"]
+        except (ValueError, KeyError, TypeError, OSError, RecursionError):
+            settings = {}
     if heads is not None:
-        model = models.GPT2.from_huggingface(weights, heads=heads)
+        model = models.GPT2.from_huggingface(path, heads=heads)
     else:
-        model = models.load(weights)
+        model = models.load(path)
     from iclab.core import AbstractPredictor
 
     if not isinstance(model, AbstractPredictor):

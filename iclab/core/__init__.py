@@ -40,6 +40,7 @@ from iclab.core._symmetric import (
 )
 from iclab.core._tensor_file import (
     DamagedFile as DamagedFile,
+    pickle_sentence as pickle_sentence,
     read_tensors as read_tensors,
     remove_drafts as remove_drafts,
     write_tensors as write_tensors,

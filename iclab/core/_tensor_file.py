@@ -73,6 +73,8 @@ def read_tensors(
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except safetensors.SafetensorError as error:
+        if _is_pickle(path):
+            raise DamagedFile(pickle_sentence(path)) from None
         raise DamagedFile(f"{path} is not a whole safetensors file ({error})") from None
     if _NAME not in metadata:
         return tensors, None
@@ -84,6 +86,22 @@ def read_tensors(
     if checksum != _checksum(tensors, description):
         raise DamagedFile(f"{path} was altered: its checksum does not match")
     return tensors, description
+
+
+def pickle_sentence(path: str | os.PathLike[str]) -> str:
+    """What to do with a file of weights that only Python's pickle can read."""
+    return (
+        f"{path} is a pickle, which may run programs and is never opened here; turn it"
+        " into safetensors where you trust it: `torch.load(…, weights_only=True)`, then"
+        " `safetensors.torch.save_file` (docs/weights.md has the script)"
+    )
+
+
+def _is_pickle(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as those of `torch.save` do, today or in older versions."""
+    with open(path, "rb") as file:
+        first = file.read(4)
+    return first == b"PK\3\4" or (first[:1] == b"\x80" and 2 <= first[1] <= 5)
 
 
 def _in_order(content: bytes) -> bytes:

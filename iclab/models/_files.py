@@ -12,6 +12,7 @@ from iclab.core import DamagedFile, read_tensors, require
 from iclab.models import _description
 from iclab.models._encoder import Encoder
 from iclab.models._gpt2 import GPT2
+from iclab.models._gpt2_files import WEIGHTS
 from iclab.models._linear_self_attention import LinearSelfAttention
 from iclab.models._linear_transformer import LinearTransformer
 from iclab.models._looped_transformer import LoopedTransformer, UntiedTransformer
@@ -46,13 +47,15 @@ def save(model: eqx.Module, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str], *classes: type[eqx.Module]) -> Any:
-    """The model in a file that `save` wrote, or a GPT-2 of Hugging Face's.
+    """The model in a file that `save` wrote, or a GPT-2 of Hugging Face's, or a folder.
 
     A model of one's own needs its class, and those of its parts that the types of its
     fields do not tell: `load("mine.safetensors", Mine)`. Files say nothing else about
     what is called.
     """
     place = Path(path)
+    if (place / WEIGHTS).is_file():
+        place = place / WEIGHTS
     if place.is_dir():
         return GPT2.load(place)
     require(place.is_file(), "load", "path", "a file that is there", path)

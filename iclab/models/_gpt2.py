@@ -217,21 +217,28 @@ class GPT2(AbstractPredictor):
     ) -> "GPT2":
         """A model from a state dict of GPT-2: a safetensors file, or a folder with one.
 
-        `heads` is needed where no `config.json` and no header tells it; a backbone
-        without read-in and read-out gets new ones for inputs of `dimension`, from
-        `key`. Names may begin with `transformer.`; masks and word embeddings are
-        ignored.
+        A folder may hold its model in several files. `heads` is needed where no
+        `config.json` beside the file and no header tells it, and must not contradict
+        them; a backbone without read-in and read-out gets new ones for inputs of
+        `dimension`, from `key`. Names may begin with `transformer.`, or be those of
+        Garg et al. (`_read_in`, `_backbone.…`, `_read_out`); masks and word embeddings
+        are ignored. See docs/weights.md.
         """
-        state, found = _gpt2_files.read(path)
-        heads = found if heads is None else heads
-        if heads is None:
+        found = _gpt2_files.read(path, heads)
+        if found.heads is None:
             raise ValueError(
                 f"GPT2.from_huggingface: {path} does not say how many heads there are;"
                 " give `heads`"
             )
+        state = found.arrays
         if "read_in.weight" not in state:
             state |= _new_ends(state, dimension, key)
-        return cls._from_state(state, heads)
+        _gpt2_files.check(state, found.layers)
+        d = state["read_in.weight"].shape[1]
+        rule = f"{d}, as the file has it"
+        same = dimension is None or dimension == d
+        require(same, "GPT2.from_huggingface", "dimension", rule, dimension)
+        return cls._from_state(state, found.layers, found.heads)
 
     def _fits(self, examples: int) -> None:
         room = self.max_examples
@@ -326,14 +333,15 @@ class GPT2(AbstractPredictor):
         return state
 
     @classmethod
-    def _from_state(cls, state: dict[str, np.ndarray], heads: int) -> "GPT2":
-        layers = 1 + max(int(n.split(".")[1]) for n in state if n.startswith("h."))
+    def _from_state(
+        cls, state: dict[str, np.ndarray], layers: int, heads: int
+    ) -> "GPT2":
         width, d = state["read_in.weight"].shape
         positions = state.get("wpe.weight")
         template = eqx.filter_eval_shape(
             cls,
             d,
-            1 if positions is None else (len(positions) - 1) // 2,
+            1 if positions is None else max(1, (len(positions) - 1) // 2),
             layers=layers,
             heads=_divides(heads, width),
             width=width,
@@ -341,10 +349,6 @@ class GPT2(AbstractPredictor):
             dtype=state["read_in.weight"].dtype,
             key=jax.random.key(0),
         )
-        if positions is not None:
-            # An even table has one row that no prompt reaches.
-            state["wpe.weight"] = positions[: 2 * ((len(positions) - 1) // 2) + 1]
-        _gpt2_files.check(state, layers)
         return _filled(template, {name: jnp.asarray(a) for name, a in state.items()})
 
 

@@ -1,21 +1,41 @@
-"""GPT-2's weights on disk, with the names and layouts of Hugging Face."""
+"""GPT-2's weights on disk, with the names and layouts of Hugging Face.
+
+Files come from strangers: every number in them is compared with the arrays themselves
+before anything is built, and a folder names no file outside it.
+"""
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Array
 
-from iclab.core import read_tensors, require, write_tensors
+from iclab.core import (
+    DamagedFile,
+    pickle_sentence,
+    positive_integer,
+    read_tensors,
+    require,
+    write_tensors,
+)
 
 _OWNER = "GPT2.from_huggingface"
-_CONFIG, _WEIGHTS = "config.json", "model.safetensors"
+_CONFIG, WEIGHTS, _INDEX = (
+    "config.json",
+    "model.safetensors",
+    "model.safetensors.index.json",
+)
+# One of several files that hold a model together, as Hugging Face numbers them.
+_SHARD = re.compile(r".*-\d+-of-\d+\.safetensors")
+# What other programs write, and iclab never opens.
+_PICKLES = ("*.pt", "*.pth", "*.bin", "*.ckpt", "*.pkl")
 
-# What a backbone may be called inside a larger model.
-_PREFIXES = ("transformer.", "_backbone.", "backbone.")
+# What a backbone, or the whole model, may be called inside a larger one.
+_PREFIXES = ("module.", "_orig_mod.", "transformer.", "_backbone.", "backbone.")
 
 # What GPT-2's configuration must say (or not say) for the forward pass to be this one.
 _REQUIRED = {
@@ -26,6 +46,12 @@ _REQUIRED = {
     "scale_attn_by_inverse_layer_idx": False,
     "add_cross_attention": False,
 }
+# Other words for the same thing.
+_SAME = {"gelu_pytorch_tanh": "gelu_new"}
+
+# Arrays of a state dict that the forward pass does not need: words, and masks.
+_IDLE = re.compile(r"wte\.weight|lm_head\.weight|h\.\d+\.attn\.(masked_)?bias")
+_LAYER = re.compile(r"h\.(\d+)\.")
 
 # Shapes of a block's weights, (in, out) in multiples of the width.
 _BLOCK = {
@@ -38,31 +64,47 @@ _BLOCK = {
 }
 
 
+class Weights(NamedTuple):
+    """Arrays by their plain names, and the number of heads if anything tells it."""
+
+    arrays: dict[str, np.ndarray]
+    layers: int
+    heads: int | None
+    # What tells it, for messages.
+    says: str
+
+
 def write_file(
     path: str | os.PathLike[str],
     state: Mapping[str, Array | np.ndarray | None],
     heads: int,
+    **facts: Any,
 ) -> None:
     """Weights in one file whose header tells the number of heads."""
     arrays = {name: np.asarray(a) for name, a in state.items() if a is not None}
     names = {name: f"transformer.{name}" for name in arrays if "read_" not in name}
     renamed = {names.get(name, name): array for name, array in arrays.items()}
     # Hugging Face refuses files that do not name their framework's conventions.
-    write_tensors(path, renamed, {"heads": heads}, header={"format": "pt"})
+    known = {"heads": heads, **facts}
+    write_tensors(path, renamed, known, header={"format": "pt"})
 
 
 def write_folder(
     path: str | os.PathLike[str], state: Mapping[str, Array | None], heads: int
 ) -> None:
-    """Weights and configuration; a missing table of positions becomes one of zeros."""
+    """Weights and configuration; a missing table of positions becomes one of zeros.
+
+    The header says that it is missing, for those who read it here.
+    """
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
     arrays = {name: np.asarray(a) for name, a in state.items() if a is not None}
     width, dtype = len(arrays["ln_f.weight"]), arrays["ln_f.weight"].dtype
+    facts = {} if "wpe.weight" in arrays else {"positions": False}
     arrays.setdefault("wpe.weight", np.zeros((1024, width), dtype))
     # Its GPT-2 always has an embedding table; one row keeps it content.
     arrays["wte.weight"] = np.zeros((1, width), dtype)
-    write_file(folder / _WEIGHTS, arrays, heads)
+    write_file(folder / WEIGHTS, arrays, heads, **facts)
     config = _REQUIRED | {
         "architectures": ["GPT2Model"],
         "n_layer": 1 + max(int(n.split(".")[1]) for n in state if n.startswith("h.")),
@@ -80,62 +122,187 @@ def write_folder(
     (folder / _CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], int | None]:
-    """Weights by their plain names, and the number of heads if anything tells it."""
-    place, heads = Path(path), None
-    if place.is_dir():
-        heads = _heads_in_config(place / _CONFIG)
-        place = place / _WEIGHTS
-    require(place.is_file(), _OWNER, "path", "a safetensors file or its folder", path)
-    tensors, description = read_tensors(place)
-    if heads is None and description is not None:
-        heads = description.get("heads")
-    return _plain_names(tensors), heads
+def read(path: str | os.PathLike[str], heads: int | None = None) -> Weights:
+    """Weights from a file, from a folder with one, or from a folder with several.
+
+    A `config.json` beside a file is about that file. `heads` is what the caller knows.
+    """
+    place = Path(path)
+    folder = place if place.is_dir() else place.parent
+    config = _config(folder / _CONFIG)
+    tensors, description = _tensors(place)
+    arrays = _plain_names(tensors)
+    if description.get("positions") is False:
+        arrays.pop("wpe.weight", None)
+    layers = _layers(arrays)
+    _agree(config, arrays, layers)
+    said = {
+        "": heads,
+        _CONFIG: config.get("n_head"),
+        "the header": description.get("heads"),
+    }
+    known = {
+        who: positive_integer(number, f"{_OWNER}, {who}" if who else _OWNER, "heads")
+        for who, number in said.items()
+        if number is not None
+    }
+    if not known:
+        return Weights(arrays, layers, None, "")
+    (says, number), *others = reversed(known.items())
+    for who, other in others:
+        rule = f"{number}, as {says} has it"
+        found = f"{other} in {who}" if who else other
+        require(other == number, _OWNER, "heads", rule, found)
+    return Weights(arrays, layers, number, says)
 
 
 def check(state: Mapping[str, np.ndarray], layers: int) -> None:
     """Refuse a state dict that lacks an array or has one of another shape."""
-    w = len(state["ln_f.weight"])
+    w = _length(state, "ln_f.weight", 1)
     wanted: dict[str, tuple[int, ...]] = {
-        "read_in.weight": (w, state["read_in.weight"].shape[1]),
+        "read_in.weight": (w, _length(state, "read_in.weight", 2)),
         "read_in.bias": (w,),
+        "ln_f.weight": (w,),
         "ln_f.bias": (w,),
         "read_out.weight": (1, w),
         "read_out.bias": (1,),
     }
     if "wpe.weight" in state:
-        wanted["wpe.weight"] = (len(state["wpe.weight"]), w)
+        wanted["wpe.weight"] = (len(np.atleast_1d(state["wpe.weight"])), w)
     for i in range(layers):
         for name, shape in _BLOCK.items():
             sizes = tuple(factor * w for factor in shape)
             wanted |= {f"h.{i}.{name}.weight": sizes, f"h.{i}.{name}.bias": sizes[-1:]}
+    dtype = state["ln_f.weight"].dtype
     for name, shape in wanted.items():
         present = name in state
         require(present, _OWNER, "path", f"a GPT-2 with `{name}`", "none")
-        found = state[name].shape
+        array = state[name]
         rule = f"a GPT-2 whose `{name}` has shape {shape}"
-        require(found == shape, _OWNER, "path", rule, f"shape {found}")
+        require(array.shape == shape, _OWNER, "path", rule, f"shape {array.shape}")
+        rule = f"a GPT-2 whose `{name}` has numbers of one kind, as `ln_f.weight` has"
+        same = array.dtype == dtype and array.dtype.kind not in "iubc"
+        require(same, _OWNER, "path", rule, array.dtype)
+        bad = int(np.sum(~np.isfinite(array)))
+        rule = f"a GPT-2 whose `{name}` is finite"
+        require(bad == 0, _OWNER, "path", rule, f"{bad} entries that are not")
+    for name in sorted(set(state) - set(wanted)):
+        idle = _IDLE.fullmatch(name) is not None
+        require(idle, _OWNER, "path", "a GPT-2 and nothing else", f"`{name}` too")
 
 
-def _heads_in_config(path: Path) -> int | None:
+def _length(state: Mapping[str, np.ndarray], name: str, axes: int) -> int:
+    """Length of an array's last axis, which must be there."""
+    require(name in state, _OWNER, "path", f"a GPT-2 with `{name}`", "none")
+    shape = state[name].shape
+    rule = f"a GPT-2 whose `{name}` has {axes} ax{'i' if axes == 1 else 'e'}s"
+    fits = len(shape) == axes and all(shape)
+    require(fits, _OWNER, "path", rule, f"shape {shape}")
+    return shape[-1]
+
+
+def _tensors(place: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Arrays of a file or of a folder's files, and what their header says."""
+    if not place.is_dir():
+        is_file = place.is_file()
+        rule = "a safetensors file or its folder"
+        require(is_file, _OWNER, "path", rule, place)
+        if _SHARD.fullmatch(place.name) and (place.parent / _INDEX).is_file():
+            rule = f"the folder of {place.name}, which holds a part of the model"
+            require(False, _OWNER, "path", rule, place)
+        tensors, description = read_tensors(place)
+        return tensors, description or {}
+    if (place / WEIGHTS).is_file():
+        return _tensors(place / WEIGHTS)
+    if (place / _INDEX).is_file():
+        return _shards(place), {}
+    for pattern in _PICKLES:
+        for found in sorted(place.glob(pattern)):
+            raise DamagedFile(pickle_sentence(found))
+    rule = f"a folder with {WEIGHTS} (`iclab train` writes it when it is done)"
+    require(False, _OWNER, "path", rule, place)
+    raise AssertionError  # `require` has raised
+
+
+def _shards(folder: Path) -> dict[str, np.ndarray]:
+    """Arrays of all files that a folder's index names, which lie in the folder."""
+    index = _json(folder / _INDEX).get("weight_map")
+    rule = f"a folder whose {_INDEX} has a `weight_map` of files beside it"
+    files = set(index.values()) if _is_map(index) else set()
+    require(bool(files), _OWNER, "path", rule, folder)
+    found: dict[str, np.ndarray] = {}
+    for name in sorted(files):
+        inside = Path(name).name == name and name.endswith(".safetensors")
+        require(inside, _OWNER, "path", rule, repr(name))
+        require(
+            (folder / name).is_file(), _OWNER, "path", f"a folder with {name}", "none"
+        )
+        found |= read_tensors(folder / name)[0]
+    missing = sorted(set(index) - set(found))
+    rule = f"a folder that holds all that {_INDEX} names"
+    require(not missing, _OWNER, "path", rule, f"no `{missing[0]}`" if missing else "")
+    return found
+
+
+def _is_map(index: Any) -> bool:
+    return isinstance(index, dict) and all(isinstance(f, str) for f in index.values())
+
+
+def _config(path: Path) -> dict[str, Any]:
+    """What the configuration says, where there is one and it is one of this model."""
     if not path.is_file():
-        return None
-    config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return {}
+    config = _json(path)
     for name, value in _REQUIRED.items():
         found = config.get(name, value)
         rule = f"a GPT-2 with `{name}` = {value}"
-        require(found == value, _OWNER, "path", rule, found)
-    return config.get("n_head")
+        same = _SAME.get(found, found) if isinstance(found, str) else found
+        require(same == value, _OWNER, "path", rule, found)
+    return config
+
+
+def _agree(
+    config: Mapping[str, Any], arrays: Mapping[str, np.ndarray], layers: int
+) -> None:
+    """Refuse a configuration that is about another model."""
+    shape = arrays["ln_f.weight"].shape
+    sizes = {"n_layer": layers, "n_embd": shape[0] if shape else 0}
+    for name, value in sizes.items():
+        rule = f"a GPT-2 with `{name}` = {value}, as its arrays are"
+        found = config.get(name, value)
+        require(found == value, _OWNER, "path", rule, f"{found} in {_CONFIG}")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        found = None
+    is_object = isinstance(found, dict)
+    rule = f"a folder whose {path.name} is a JSON object"
+    require(is_object, _OWNER, "path", rule, "something else")
+    return found
 
 
 def _plain_names(tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    state = {}
+    state: dict[str, np.ndarray] = {}
     for name, array in tensors.items():
-        plain = name.removeprefix("_") if "read_" in name else name
-        for prefix in _PREFIXES:
+        plain = name
+        while (prefix := next(filter(plain.startswith, _PREFIXES), None)) is not None:
             plain = plain.removeprefix(prefix)
+        plain = plain.removeprefix("_") if plain.startswith("_read_") else plain
+        require(plain not in state, _OWNER, "path", f"a file with one `{plain}`", "two")
         state[plain] = array
     rule = "a file with GPT-2's `ln_f.weight` and `h.0`"
     whole = "ln_f.weight" in state and any(name.startswith("h.0.") for name in state)
     require(whole, _OWNER, "path", rule, f"names such as {sorted(tensors)[:1]}")
     return state
+
+
+def _layers(state: Mapping[str, np.ndarray]) -> int:
+    """How many layers there are: 0, 1, 2, … and no other."""
+    found = {match[1] for match in map(_LAYER.match, state) if match is not None}
+    rule = f"a GPT-2 with layers 0 to {len(found) - 1}, of which it has {len(found)}"
+    for number in sorted(found - set(map(str, range(len(found))))):
+        require(False, _OWNER, "path", rule, f"layer {number[:20]}")
+    return len(found)
