@@ -19,6 +19,7 @@ from iclab.runs import (
     EngineProblem,
     Event,
     Processes,
+    Progress,
     Started,
     Store,
     run_jobs,
@@ -46,6 +47,8 @@ class Progress:
         if isinstance(event, Started):
             for id in owners:
                 self.show.started(id)
+            return
+        if isinstance(event, Progress):
             return
         for id in owners:
             self.show.job_ended(id, event.seconds, from_store=event.from_store)

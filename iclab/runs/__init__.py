@@ -4,7 +4,17 @@ from typing import TYPE_CHECKING
 
 from iclab._on_use import names_on_use
 
+# Engines, stores and benches decide nothing that a job computes: see `_code.py`.
+__computes__ = False
+
 if TYPE_CHECKING:
+    from iclab.runs._bench import (
+        Bench as Bench,
+        at_bench as at_bench,
+        bench as bench,
+        parts as parts,
+        tell as tell,
+    )
     from iclab.runs._cache import Cache as Cache
     from iclab.runs._cluster import Cluster as Cluster
     from iclab.runs._code import (
@@ -18,6 +28,7 @@ if TYPE_CHECKING:
         EngineProblem as EngineProblem,
         Event as Event,
         Outcome as Outcome,
+        Progress as Progress,
         Started as Started,
     )
     from iclab.runs._function_code import function_digest as function_digest

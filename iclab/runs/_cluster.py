@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iclab.runs._environment import one_thread
-from iclab.runs._events import EngineProblem, Event, Outcome, Started, attempt
+from iclab.runs._events import EngineProblem, Event, Outcome, Progress, Started, attempt
 from iclab.runs._identity import Identity, differences, identity, outside
 from iclab.runs._job import Job
 
@@ -93,7 +93,10 @@ def work(
         # As in local processes: the same bytes, and no fight over the cores.
         os.environ.update(one_thread())
     worker.log_event(topic, key)
-    return attempt(job)
+    # Its folder is on the machine that sent it.
+    return attempt(
+        job.kept_in(None), lambda *said: worker.log_event(topic, [key, *said])
+    )
 
 
 def _other_sources(job: Job) -> str:
@@ -121,7 +124,7 @@ def _check_workers(client: "Client", packages: tuple[str, ...]) -> None:
 def _follow(
     client: "Client", jobs: Sequence[Job], packages: tuple[str, ...]
 ) -> Iterator[Event]:
-    inbox: queue.SimpleQueue[str | Future] = queue.SimpleQueue()
+    inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
     topic = f"iclab-{uuid.uuid4().hex}"
     client.subscribe_topic(topic, lambda event: inbox.put(event[1]))
     waiting = {f"{topic}-{job.digest}": job for job in jobs}
@@ -134,13 +137,18 @@ def _follow(
     started: set[str] = set()
     while waiting:
         item = inbox.get()
+        said: list[Any] = []
+        if isinstance(item, (list, tuple)):
+            item, *said = item
         key = item if isinstance(item, str) else str(item.key)
         if key not in waiting:
             continue  # a job whose worker died may begin twice
         if key not in started:
             started.add(key)
             yield Started(waiting[key])
-        if not isinstance(item, str):
+        if said:
+            yield Progress(waiting[key], *said)
+        elif not isinstance(item, str):
             outcome = _outcome(item, waiting.pop(key))
             # Lets the worker forget the result.
             del item, futures[key]

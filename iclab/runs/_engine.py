@@ -18,7 +18,8 @@ def run_jobs(
 
     Jobs with equal digests are the same work: the first of them stands for all. With no
     engine the work is done here, one job after the other. `force` runs finished jobs
-    again and replaces their results.
+    again and replaces their results. With a store every job has a folder there, in
+    which it may keep what it has done so far.
     """
     distinct: dict[str, Job] = {}
     for job in jobs:
@@ -27,7 +28,7 @@ def run_jobs(
     for job in distinct.values():
         kept = None if store is None or force else store.find(job)
         if kept is None:
-            waiting.append(job)
+            waiting.append(_with_folder(job, store, force))
         else:
             yield Outcome(job, kept.result, None, kept.seconds, from_store=True)
     events = (engine or here)(waiting)
@@ -41,6 +42,14 @@ def run_jobs(
         close = getattr(events, "close", None)
         if close is not None:
             close()
+
+
+def _with_folder(job: Job, store: Store | None, force: bool) -> Job:
+    if store is None:
+        return job
+    if force:
+        store.forget_work(job)
+    return job.kept_in(store.work_folder(job).resolve())
 
 
 def _keep(store: Store, outcome: Outcome, force: bool) -> None:

@@ -4,7 +4,9 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from iclab.runs._bench import Bench, Tell, at_bench
 from iclab.runs._job import Job, Result, plain_result
 
 
@@ -20,6 +22,15 @@ class Started:
 
 
 @dataclass(frozen=True)
+class Progress:
+    """How far a job says it is, from 0 to 1, and a few words of its own."""
+
+    job: Job
+    fraction: float
+    words: str = ""
+
+
+@dataclass(frozen=True)
 class Outcome:
     """How a job ended: with a result, or with the traceback of what stopped it."""
 
@@ -30,17 +41,22 @@ class Outcome:
     from_store: bool = False
 
 
-Event = Started | Outcome
+Event = Started | Progress | Outcome
 
 # What runs jobs. Each job ends with one outcome; one job's failure stops no other.
 Engine = Callable[[Sequence[Job]], Iterator[Event]]
 
 
-def attempt(job: Job) -> Outcome:
-    """Do a job here and now; what stops it becomes a traceback."""
+def attempt(job: Job, tell: Tell | None = None) -> Outcome:
+    """Do a job here and now; what stops it becomes a traceback.
+
+    While it runs, `tell` hears how far it is.
+    """
     start = time.perf_counter()
+    place = Bench(None if job.folder is None else Path(job.folder), tell)
     try:
-        result, error = plain_result(job.run()), None
+        with at_bench(place):
+            result, error = plain_result(job.run()), None
     except Exception:
         result, error = None, traceback.format_exc()
     return Outcome(job, result, error, time.perf_counter() - start)

@@ -1,9 +1,11 @@
 """A job: a pure function of its configuration and seed, and the hash that names it."""
 
+import dataclasses
 import functools
 import hashlib
 import importlib
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +26,8 @@ class Job:
     `config` holds plain JSON values only. `code` names modules that decide the result
     and that `function` does not import by their names. The source of all that these
     reach is part of the job's own name. What is `packed` goes with the job to where it
-    is run, as a third argument, and to no disk; `config` has to name it.
+    is run, as a third argument, and to no disk; `config` has to name it. In `folder`
+    it may keep what it wants to find again if it is killed and run once more.
     """
 
     function: str
@@ -33,6 +36,7 @@ class Job:
     code: tuple[str, ...] = ()
     label: str = field(default="", compare=False)
     packed: bytes | None = field(default=None, compare=False, repr=False)
+    folder: str | None = field(default=None, compare=False, repr=False)
 
     @property
     def modules(self) -> tuple[str, ...]:
@@ -50,6 +54,14 @@ class Job:
         }
         text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def kept_in(self, folder: str | os.PathLike[str] | None) -> "Job":
+        """The same job with this folder, or with none."""
+        there = None if folder is None else os.fspath(folder)
+        same = dataclasses.replace(self, folder=there)
+        # Under the name that it was planned with, whatever is edited meanwhile.
+        vars(same)["digest"] = self.digest
+        return same
 
     def run(self) -> Result:
         """Do the work here and now."""

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from iclab.runs._cache import compilation_cache
 from iclab.runs._environment import one_thread
-from iclab.runs._events import Event, Outcome, Started, attempt
+from iclab.runs._events import Event, Outcome, Progress, Started, attempt
 from iclab.runs._job import Job
 
 
@@ -49,12 +49,13 @@ class Processes:
                     busy.append(process)
                     process.take(waiting.popleft())
                     yield Started(process.job)
-                for process in _ended(busy):
-                    busy.remove(process)
-                    outcome = process.outcome()
-                    if process.alive():
-                        idle.append(process)
-                    yield outcome
+                for process in _heard(busy):
+                    event = process.event()
+                    if isinstance(event, Outcome):
+                        busy.remove(process)
+                        if process.alive():
+                            idle.append(process)
+                    yield event
         finally:
             for process in [*idle, *busy]:
                 process.end()
@@ -90,7 +91,7 @@ class _Process:
 
     @property
     def signals(self) -> tuple[Connection, int]:
-        """Ready when the job has ended or the process has died."""
+        """Ready when the job says something or has ended, or the process has died."""
         return self._pipe, self._process.sentinel
 
     def alive(self) -> bool:
@@ -102,11 +103,12 @@ class _Process:
         with contextlib.suppress(OSError):
             self._pipe.send(job)
 
-    def outcome(self) -> Outcome:
-        """How the job ended, once `signals` are ready."""
+    def event(self) -> Progress | Outcome:
+        """How far the job is or how it ended, once `signals` are ready."""
         try:
             if self._pipe.poll():
-                return self._pipe.recv()
+                said = self._pipe.recv()
+                return said if isinstance(said, Outcome) else Progress(self.job, *said)
         except (EOFError, OSError):
             pass
         self.end()
@@ -114,14 +116,15 @@ class _Process:
         return Outcome(self.job, None, error, time.perf_counter() - self._start)
 
     def end(self) -> None:
-        # Nothing is lost: a process keeps nothing and hands over only whole results.
+        # Nothing is lost: results are handed over whole, and what a job keeps in its
+        # folder is written whole.
         self._process.kill()
         self._process.join()
         self._pipe.close()
 
 
-def _ended(busy: Sequence[_Process]) -> list[_Process]:
-    """Wait until a process has ended its job or died."""
+def _heard(busy: Sequence[_Process]) -> list[_Process]:
+    """Wait until a process says something, has ended its job or died."""
     ready = multiprocessing.connection.wait(
         [one for process in busy for one in process.signals]
     )
@@ -143,7 +146,13 @@ def _serve(pipe: Connection) -> None:
     # The pipe breaks when the parent has gone, or wants no more.
     with contextlib.suppress(EOFError, OSError):
         while True:
-            pipe.send(attempt(pipe.recv()))
+            pipe.send(attempt(pipe.recv(), lambda *said: _say(pipe, said)))
+
+
+def _say(pipe: Connection, said: tuple[float, str]) -> None:
+    """Tell the parent how far the job is, if it is there to hear it."""
+    with contextlib.suppress(OSError):
+        pipe.send(said)
 
 
 def _leave_with_parent() -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shutil
 import time
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -26,7 +27,7 @@ _FORMAT = 2
 # What reading a file that is damaged or not there may raise.
 _DAMAGE = (OSError, ValueError, LookupError, TypeError, zipfile.BadZipFile)
 
-_MARKER, _MANIFEST = "FORMAT", "manifest.json"
+_MARKER, _MANIFEST, _WORK = "FORMAT", "manifest.json", "work"
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,14 @@ class Store:
     def folder(self, job: "Job | Named") -> Path:
         """Where the result of `job` is, or will be."""
         return self.root / job.digest[:2] / job.digest
+
+    def work_folder(self, job: Job) -> Path:
+        """Where `job` may keep what it has done so far; gone when it is finished."""
+        return self.folder(job) / _WORK
+
+    def forget_work(self, job: Job) -> None:
+        """Let a job that was stopped begin at its beginning."""
+        shutil.rmtree(self.work_folder(job), ignore_errors=True)
 
     def has(self, job: Job) -> bool:
         """Whether `job` is finished and its result undamaged."""
@@ -127,6 +136,7 @@ class Store:
                 if is_old(other) and (named is None or other.name != named["file"]):
                     other.unlink(missing_ok=True)
             self._failure_path(job).unlink(missing_ok=True)
+        self.forget_work(job)
 
     def save_failure(self, job: Job, error: str, seconds: float) -> None:
         """Keep what stopped `job`. This is no result: the job will be tried again."""

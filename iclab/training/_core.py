@@ -16,6 +16,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
 from iclab.core import finite_number, positive_integer, require
+from iclab.training._at_work import at_work
 from iclab.training._hooks import Hook, Record
 from iclab.training._plan import Optimiser, Precision
 from iclab.training._problem import AbstractProblem
@@ -50,7 +51,8 @@ def fit(
 
     Step t sees `batch` samples that `problem` draws from `key` and t. Arrays of
     floating-point numbers are trained, in the precision that they have unless
-    `precision` says otherwise. `hooks` look on, record and stop: see `Hook`.
+    `precision` says otherwise. `hooks` look on, record and stop: see `Hook`. Inside of
+    a job the state is kept in the job's folder: a job that was killed goes on from it.
 
     Many runs go side by side in one program where every array of `model` has the axes
     `runs` in front, such as (learning rates, seeds). Runs along the last of them draw
@@ -61,6 +63,8 @@ def fit(
     A loss or gradient that is not finite, or a loss above `limit`, raises `Diverged`.
     """
     key = jax.random.key(0) if key is None else key
+    # A training with a folder of its own needs none of its job's.
+    hooks = hooks if any(hook.keeps for hook in hooks) else [*hooks, *at_work()]
     course = Course(
         owner, problem, model, optimiser, steps, batch, key, tuple(runs), hooks, limit,
         precision,

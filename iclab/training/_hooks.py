@@ -32,6 +32,8 @@ class Hook:
     """
 
     every: int | None = None
+    # Whether it keeps the state of the training, so that nobody else has to.
+    keeps: bool = False
 
     def begin(self, course: Any) -> None:
         """Called once, before everything."""

@@ -1,17 +1,37 @@
 """L-BFGS with a record of where it went."""
 
+import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float, PyTree
 
 from iclab.core import finite_number, positive_integer, require
+from iclab.runs import bench
+from iclab.training._at_work import Keeper
 from iclab.training._trained import Trained
 
 ParametersT = TypeVar("ParametersT", bound=PyTree)
+
+# How long one compiled call should last in a job that is watched and may be killed.
+_CALL_SECONDS = 2.0
+
+
+class _State(NamedTuple):
+    """A search under way; of `losses` and `records` the first `step` + 1 are filled."""
+
+    parameters: PyTree
+    memory: PyTree
+    step: Array
+    norm: Array
+    stuck: Array
+    losses: Array
+    records: PyTree
 
 
 def minimise(
@@ -29,60 +49,116 @@ def minimise(
     the start and after every step, and repeat the last ones after `step` of them. Works
     under `jit`, and under `vmap` for many starts at once, where every search stops on
     its own.
+
+    Called from a job, and not from inside of a program, it comes up for air: the job
+    tells how far it is, and one that was killed goes on where it was. A `loss` that is
+    a Module brings its arrays as arguments, and compiles once for all of its kind.
     """
     owner = "minimise"
     positive_integer(max_steps, owner, "max_steps")
     positive_integer(memory, owner, "memory")
     finite_number(tolerance, owner, "tolerance")
     require(tolerance >= 0, owner, "tolerance", "≥ 0", tolerance)
-    optimiser = optax.lbfgs(memory_size=memory)
-    value_and_gradient = optax.value_and_grad_from_state(loss)
+    state = _begin(loss, start, max_steps, memory)
+    if isinstance(state.norm, jax.core.Tracer) or bench() is None:
+        until = jnp.asarray(max_steps)
+        state = _advance(loss, state, until, float(tolerance), memory)
+    else:
+        state = _watched(loss, state, max_steps, float(tolerance), memory)
+    index = jnp.minimum(jnp.arange(max_steps + 1), state.step)
+    return Trained(
+        state.parameters,
+        state.losses[index],
+        state.step,
+        records=jax.tree.map(lambda leaf: leaf[index], state.records),
+        recorded_at=index,
+        gradient_norm=state.norm,
+        converged=state.norm <= tolerance,
+    )
 
-    def record(history: PyTree, step: Array, parameters: PyTree) -> PyTree:
-        return jax.tree.map(lambda h, p: h.at[step].set(p), history, parameters)
 
-    def going(carry: Any) -> Any:
-        _, _, step, norm, stuck, _, _ = carry
-        return (step < max_steps) & (norm > tolerance) & ~stuck
-
-    def advance(carry: Any) -> Any:
-        parameters, state, step, _, _, losses, history = carry
-        value, gradient = value_and_gradient(parameters, state=state)
-        updates, state = optimiser.update(
-            gradient, state, parameters, value=value, grad=gradient, value_fn=loss
-        )
-        moved = optax.apply_updates(parameters, updates)
-        after = optax.tree.get(state, "value")
-        norm = optax.tree.norm(optax.tree.get(state, "grad"))
-        # The line search returns a null step when it finds no decrease.
-        stuck = optax.tree.norm(updates) == 0
-        losses = losses.at[step + 1].set(after)
-        history = record(history, step + 1, moved)
-        return moved, state, step + 1, norm, stuck, losses, history
-
+@eqx.filter_jit
+def _begin(loss: Any, start: PyTree, max_steps: int, memory: int) -> _State:
     value, gradient = jax.value_and_grad(loss)(start)
     rows = max_steps + 1
     losses = jnp.zeros(rows, value.dtype).at[0].set(value)
     empty = jax.tree.map(lambda leaf: jnp.zeros((rows, *leaf.shape), leaf.dtype), start)
-    carry: Any = (
+    return _State(
         start,
-        optimiser.init(start),
+        optax.lbfgs(memory_size=memory).init(start),
         jnp.asarray(0),
         optax.tree.norm(gradient),
         jnp.asarray(False),
         losses,
-        record(empty, jnp.asarray(0), start),
+        _written(empty, jnp.asarray(0), start),
     )
-    final, _, steps, norm, _, losses, history = jax.lax.while_loop(
-        going, advance, carry
-    )
-    index = jnp.minimum(jnp.arange(rows), steps)
-    return Trained(
-        final,
-        losses[index],
-        steps,
-        records=jax.tree.map(lambda leaf: leaf[index], history),
-        recorded_at=index,
-        gradient_norm=norm,
-        converged=norm <= tolerance,
-    )
+
+
+@eqx.filter_jit
+def _advance(
+    loss: Any, state: _State, until: Array, tolerance: float, memory: int
+) -> _State:
+    """The search after step `until`, or where it stopped before."""
+    optimiser = optax.lbfgs(memory_size=memory)
+    value_and_gradient = optax.value_and_grad_from_state(loss)
+
+    def going(state: _State) -> Any:
+        return (state.step < until) & (state.norm > tolerance) & ~state.stuck
+
+    def advance(state: _State) -> _State:
+        parameters = state.parameters
+        value, gradient = value_and_gradient(parameters, state=state.memory)
+        updates, memory = optimiser.update(
+            gradient, state.memory, parameters, value=value, grad=gradient,
+            value_fn=loss,
+        )  # fmt: skip
+        moved = optax.apply_updates(parameters, updates)
+        step = state.step + 1
+        return _State(
+            moved,
+            memory,
+            step,
+            optax.tree.norm(optax.tree.get(memory, "grad")),
+            # The line search returns a null step when it finds no decrease.
+            optax.tree.norm(updates) == 0,
+            state.losses.at[step].set(optax.tree.get(memory, "value")),
+            _written(state.records, step, moved),
+        )
+
+    return jax.lax.while_loop(going, advance, state)
+
+
+def _watched(
+    loss: Any, state: _State, max_steps: int, tolerance: float, memory: int
+) -> _State:
+    """The whole search in short calls, kept on the way in the folder of the job."""
+    here = bench()
+    assert here is not None
+    keeper = Keeper(here, "search")
+    found = keeper.load({"search": state, "history": np.zeros((0, 0))})
+    if found is not None:
+        state = jax.tree.map(jnp.asarray, found[1]["search"])
+    count, done = 1, int(state.step)
+    while done < max_steps and float(state.norm) > tolerance and not bool(state.stuck):
+        start = time.monotonic()
+        # An array: how steps are divided into calls makes no other program.
+        until = jnp.asarray(min(done + count, max_steps))
+        state = _advance(loss, state, until, tolerance, memory)
+        done = int(state.step)
+        took = time.monotonic() - start
+        count = max(1, min(2 * count, int(count * _CALL_SECONDS / max(took, 1e-3))))
+        here.heard(done / max_steps, f"loss {float(state.losses[done]):.3g}")
+        if keeper.due(last=done == max_steps):
+            keeper.save(done, _kept(state, done))
+    if keeper.due(last=True):
+        keeper.save(done, _kept(state, done))
+    return state
+
+
+def _kept(state: _State, step: int) -> dict[str, Any]:
+    # Losses are in the state: of history only its length is known to checkpoints.
+    return {"search": state, "history": np.zeros((step, 0)), "hooks": {}}
+
+
+def _written(records: PyTree, step: Array, parameters: PyTree) -> PyTree:
+    return jax.tree.map(lambda h, p: h.at[step].set(p), records, parameters)

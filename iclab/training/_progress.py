@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from iclab.runs import bench
 from iclab.training._hooks import Hook
 
 # Seconds until the next line: more in a long run, but never minutes.
@@ -18,6 +19,7 @@ class Progress(Hook):
 
     `show=None` moves a bar if standard error is a terminal and else writes lines, of
     which the first comes after the first step if `early`, or else after a minute.
+    Inside of a job it is silent: whoever runs the job says how far it is.
     """
 
     def __init__(self, show: bool | None = None, *, early: bool = False):
@@ -27,6 +29,8 @@ class Progress(Hook):
         self._said: tuple[int, float] | None = None
 
     def begin(self, course: Any) -> None:
+        if self._show is None and bench() is not None:
+            return  # the job's own process has nothing to say, whoever runs it does
         bar = sys.stderr.isatty() if self._show is None else self._show
         if bar:
             self._bar, self._task = _bar(course.owner, course.steps)

@@ -38,6 +38,11 @@ class RunFolder:
             self._checkpoints = Checkpoints(self._folder / "checkpoints")
 
     @property
+    def used(self) -> bool:
+        """Whether there is a folder."""
+        return self._folder is not None
+
+    @property
     def writes(self) -> bool:
         """Whether there is a folder, and this process writes to it."""
         return self._metrics is not None

@@ -143,6 +143,7 @@ class _Checkpointing(Hook):
 
     def __init__(self, folder: RunFolder, every: int, *, resume: bool):
         self.every = every
+        self.keeps = folder.used
         self._folder, self._resume = folder, resume
 
     def begin(self, course: Course) -> None:

@@ -78,3 +78,57 @@ def compiled(config, seed):
 
     x = jax.numpy.arange(100.0) / 7 + seed
     return {"values": jax.jit(lambda one: jax.numpy.sin(one) @ one)(x)}
+
+
+def talk(config, seed):
+    """Says how far it is."""
+    from iclab.runs import tell
+
+    tell(0.25, "a")
+    tell(1.0, "b")
+    return {"done": True}
+
+
+def keep(config, seed):
+    """Fails until it has been tried often enough, by what it finds in its folder."""
+    from iclab.runs import bench
+
+    here = bench()
+    assert here is not None
+    place = here.place("tries")
+    assert place is not None
+    place.mkdir(parents=True, exist_ok=True)
+    (place / str(len(list(place.iterdir())))).touch()
+    tries = len(list(place.iterdir()))
+    if tries < config["until"]:
+        raise RuntimeError("not yet")
+    return {"tries": tries}
+
+
+def search(config, seed):
+    """A descent that lasts, with its process's number in `folder` and its steps."""
+    import jax.numpy as jnp
+    import optax
+
+    from iclab.training import Hook, fit
+    from iclab.training._problem import Exact
+
+    folder = Path(config["folder"])
+    (folder / f"pid-{os.getpid()}").touch()
+
+    class Watch(Hook):
+        every = 10
+
+        def __call__(self, course):
+            with open(folder / "steps.txt", "a", encoding="utf-8") as file:
+                file.write(f"{course.step}\n")
+            time.sleep(config["pause"])
+
+    found = fit(
+        Exact(lambda x: jnp.sum((x - seed) ** 4)),
+        jnp.linspace(1.0, 2.0, 5),
+        optax.adam(0.01),
+        steps=config["steps"],
+        hooks=[Watch()],
+    )
+    return {"model": found.model, "losses": found.losses}

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -184,7 +185,6 @@ def train_on_batch(settings: Mapping[str, Any], key: Any) -> dict[str, np.ndarra
     "wishart" draws `draws` sample covariances and integrates w and the query out.
     """
     d, layers, n = (settings[name] for name in ("dimension", "layers", "samples"))
-    steps = settings["steps"]
     run = instance(settings["run"], d, layers, settings["initial_std"])
     start = (run.A, run.B) if settings["free_B"] else (run.A,)
     root, inverse_root = run.root, run.inverse_root
@@ -199,10 +199,11 @@ def train_on_batch(settings: Mapping[str, Any], key: Any) -> dict[str, np.ndarra
         )
         task = LinearRegression(Sigma, weight_covariance=Omega)
         prompts = task.sample_batch(key, settings["draws"], n)
-        result = _train_on_prompts(start, prompts, steps)
+        loss = _OnPrompts(prompts)
     else:
         S = whitened_draws(key, d, n, settings["draws"])
-        result = _train_on_draws(start, root, inverse_root, S, steps)
+        loss = _OnDraws(jnp.asarray(root), jnp.asarray(inverse_root), S)
+    result = minimise(loss, start, max_steps=settings["steps"], memory=_MEMORY)
     trajectory = tuple(np.asarray(leaf) for leaf in result.records)
     whitened = _whitened(trajectory, root, inverse_root)
     if settings["whitened"]:
@@ -319,26 +320,29 @@ def losses_given(weights: Weights, S: Float[Array, "b d d"]) -> Float[Array, " b
 _losses_given = jax.jit(losses_given)
 
 
-@functools.partial(jax.jit, static_argnames="steps")
-def _train_on_draws(
-    start: Weights, root: Array, inverse_root: Array, S: Array, steps: int
-) -> Trained:
-    def loss(weights):
-        return jnp.mean(losses_given(_whitened(weights, root, inverse_root), S))
+class _OnDraws(eqx.Module):
+    """Mean loss over sample covariances: a Module, so that all runs share a program."""
 
-    return minimise(loss, start, max_steps=steps, memory=_MEMORY)
+    root: Array
+    inverse_root: Array
+    S: Array
+
+    def __call__(self, weights: Weights) -> Float[Array, ""]:
+        whitened = _whitened(weights, self.root, self.inverse_root)
+        return jnp.mean(losses_given(whitened, self.S))
 
 
-@functools.partial(jax.jit, static_argnames="steps")
-def _train_on_prompts(start: Weights, prompts: Prompt, steps: int) -> Trained:
-    def loss(weights):
+class _OnPrompts(eqx.Module):
+    """Mean squared error on prompts in token space."""
+
+    prompts: Prompt
+
+    def __call__(self, weights: Weights) -> Float[Array, ""]:
         A, *B = weights
         last = jnp.zeros_like(A[:1])
         model = LinearTransformer.sparse(A, *(jnp.append(b, last, 0) for b in B))
-        errors = jax.vmap(model.in_token_space)(prompts) - prompts.target
+        errors = jax.vmap(model.in_token_space)(self.prompts) - self.prompts.target
         return jnp.mean(errors**2)
-
-    return minimise(loss, start, max_steps=steps, memory=_MEMORY)
 
 
 # One run after the other: a `vmap` would compute all of them until the last one ends.

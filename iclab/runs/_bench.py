@@ -1,0 +1,104 @@
+"""What a job finds where it is done: a folder of its own, and someone to tell.
+
+Neither changes what a job computes. In the folder it may keep what would be lost if its
+process were killed, and find it again; it is removed with the job's success.
+"""
+
+import contextlib
+import contextvars
+import itertools
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+# How far a job is, from 0 to 1, and a few words.
+Tell = Callable[[float, str], None]
+
+# Seconds between two things that a job tells: it may say more, and nobody hears it.
+_BETWEEN = 0.5
+
+_T = TypeVar("_T")
+
+
+@dataclass
+class Bench:
+    """Where the job at work may keep things, and whom it tells how far it is."""
+
+    folder: Path | None = None
+    tell: Tell | None = None
+    begun: float = field(default_factory=time.monotonic)
+    _span: tuple[float, float] = (0.0, 1.0)
+    _places: Counter[str] = field(default_factory=Counter)
+    _told: float = -_BETWEEN
+
+    def place(self, name: str) -> Path | None:
+        """A folder for the next piece of work of this name; None where none is kept.
+
+        A job asks for the same ones in the same order whenever it is run.
+        """
+        number = self._places[name]
+        self._places[name] += 1
+        return None if self.folder is None else self.folder / f"{name}-{number}"
+
+    def heard(self, fraction: float, words: str) -> None:
+        """Tell how far the present part of the job is."""
+        now = time.monotonic()
+        if self.tell is None or (now - self._told < _BETWEEN and fraction < 1):
+            return
+        self._told = now
+        first, last = self._span
+        self.tell(first + (last - first) * min(max(fraction, 0.0), 1.0), words)
+
+
+_HERE: contextvars.ContextVar[Bench | None] = contextvars.ContextVar(
+    "bench", default=None
+)
+
+
+def bench() -> Bench | None:
+    """The bench of the job that is done here; None where no job is."""
+    return _HERE.get()
+
+
+@contextlib.contextmanager
+def at_bench(one: Bench) -> Iterator[None]:
+    """Let what is called inside be a job at this bench."""
+    token = _HERE.set(one)
+    try:
+        yield
+    finally:
+        _HERE.reset(token)
+
+
+def tell(fraction: float, words: str = "") -> None:
+    """Say how far the job at work is, from 0 to 1; without a job nobody hears it."""
+    here = bench()
+    if here is not None:
+        here.heard(fraction, words)
+
+
+def parts(items: Iterable[_T], weights: Sequence[float] | None = None) -> Iterator[_T]:
+    """Pass items through, each a part of the job; what is told inside is of that part.
+
+    Parts take as long as one another unless `weights` say otherwise.
+    """
+    things = list(items)
+    sizes = [1.0] * len(things) if weights is None else [float(w) for w in weights]
+    here = bench()
+    if here is None or not things:
+        yield from things
+        return
+    first, last = here._span
+    ends = [0.0, *itertools.accumulate(sizes)]
+    total = ends[-1] or 1.0
+    try:
+        for thing, (begin, end) in zip(things, itertools.pairwise(ends), strict=True):
+            width = last - first
+            here._span = (first + width * begin / total, first + width * end / total)
+            here.heard(0.0, "")
+            yield thing
+    finally:
+        here._span = (first, last)

@@ -1,0 +1,116 @@
+"""Training inside of a job: its state is kept, and others hear how far it is."""
+
+import time
+from typing import Any
+
+import jax
+import numpy as np
+
+from iclab.core import DamagedFile
+from iclab.runs import Bench, bench, provenance
+from iclab.training._checkpoint import Checkpoints, OtherConfiguration
+from iclab.training._hooks import Hook
+
+# Seconds from one checkpoint to the next: at least these, at most those, and between
+# them a twentieth of what the job has taken, so that little is done twice.
+_SHORTEST, _LONGEST, _SHARE = 5.0, 300.0, 0.05
+# How much longer than a checkpoint takes the work between two must be.
+_COST = 20.0
+# A piece of work that lasted so long is not done again when the next one is killed.
+_WORTH = 1.0
+
+
+class Keeper:
+    """The state of one piece of a job, kept so that a killed job goes on from it.
+
+    The folder belongs to the job's name, which says all that decides the numbers but
+    the versions of what computes: these are held against the checkpoint's. What cannot
+    be read or written is passed over. A checkpoint saves time and decides nothing.
+    """
+
+    def __init__(self, here: Bench, name: str):
+        place = here.place(name)
+        self._checkpoints = None if place is None else Checkpoints(place)
+        self._job = here
+        self._begun = self._saved = time.monotonic()
+        self._cost = 0.0
+        self._step: int | None = None
+
+    def load(self, like: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
+        """Step and state to go on from, a tree as `like`; None at the beginning."""
+        if self._checkpoints is None:
+            return None
+        try:
+            found = self._checkpoints.load(like, _configuration(), warn=_ignore)
+        except (OtherConfiguration, DamagedFile, OSError, ValueError):
+            return None
+        self._step = None if found is None else found[0]
+        return found
+
+    def due(self, *, last: bool) -> bool:
+        """Whether it is time to save."""
+        if self._checkpoints is None:
+            return False
+        now = time.monotonic()
+        if last:
+            return now - self._begun >= _WORTH
+        share = min(_SHARE * (now - self._job.begun), _LONGEST)
+        return now - self._saved >= max(_SHORTEST, share, _COST * self._cost)
+
+    def save(self, step: int, state: dict[str, Any]) -> None:
+        """Keep a state; without room or right to write, work goes on without."""
+        if self._checkpoints is None or step == self._step:
+            return
+        start = time.monotonic()
+        try:
+            self._checkpoints.save(step, state, _configuration())
+        except OSError:
+            pass
+        else:
+            self._step = step
+        self._saved = time.monotonic()
+        self._cost = self._saved - start
+
+
+class AtWork(Hook):
+    """Keeps a training in the folder of its job, and tells how far it is."""
+
+    def __init__(self, here: Bench):
+        self._bench, self._keeper = here, Keeper(here, "training")
+
+    def begin(self, course: Any) -> None:
+        found = self._keeper.load(course.state)
+        if found is not None and found[0] <= course.steps:
+            course.restore(*found)
+
+    def __call__(self, course: Any) -> None:
+        words = ""
+        if course.step > course.first:
+            words = f"loss {np.mean(course.losses[-1]):.3g}"
+        self._bench.heard(course.step / course.steps, words)
+        last = course.step == course.steps
+        if course.step > course.first and self._keeper.due(last=last):
+            self._keeper.save(course.step, course.state)
+
+    def stopped(self, course: Any) -> None:
+        self._keeper.save(course.step, course.state)
+
+
+def at_work() -> list[Hook]:
+    """What a training needs besides where it is part of a job."""
+    here = bench()
+    return [] if here is None else [AtWork(here)]
+
+
+def _configuration() -> dict[str, Any]:
+    known = provenance()
+    versions = {f"version of {name}": v for name, v in known["versions"].items()}
+    return versions | {
+        "platform": known["platform"],
+        "backend": jax.default_backend(),
+        "devices": jax.device_count(),
+    }
+
+
+def _ignore(text: str) -> None:
+    pass

@@ -1,0 +1,95 @@
+"""What a job finds where it is done, and what others hear of it."""
+
+import pytest
+
+from iclab.runs import (
+    Bench,
+    Job,
+    Outcome,
+    Processes,
+    Progress,
+    Store,
+    at_bench,
+    bench,
+    parts,
+    run_jobs,
+    tell,
+)
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Everything that is told, and not only what is told in time."""
+    monkeypatch.setattr("iclab.runs._bench._BETWEEN", 0.0)
+    return []
+
+
+def _keep(told):
+    return Bench(tell=lambda fraction, words: told.append((fraction, words)))
+
+
+def test_without_a_job_nobody_listens():
+    assert bench() is None
+    tell(0.5, "half")
+    assert list(parts("ab")) == ["a", "b"]
+
+
+def test_parts_of_parts_are_shares_of_the_whole(told):
+    with at_bench(_keep(told)):
+        for outer in parts([1, 2], weights=[1, 3]):
+            for _ in parts(range(outer)):
+                tell(0.5, "now")
+    assert [fraction for fraction, words in told if words] == [0.125, 0.4375, 0.8125]
+
+
+def test_what_is_told_is_never_outside_of_the_job(told):
+    with at_bench(_keep(told)):
+        tell(-1.0, "a")
+        tell(7.0, "b")
+    assert told == [(0.0, "a"), (1.0, "b")]
+
+
+def test_a_job_that_says_too_much_is_not_heard_too_often():
+    told = []
+    with at_bench(_keep(told)):
+        for step in range(1000):
+            tell(step / 1000)
+        tell(1.0, "end")
+    assert len(told) <= 4
+    assert told[-1] == (1.0, "end")
+
+
+def test_places_are_the_same_ones_whenever_a_job_is_run(tmp_path):
+    def asked():
+        one = Bench(tmp_path)
+        return [one.place("a"), one.place("b"), one.place("a")]
+
+    assert asked() == asked() == [tmp_path / name for name in ("a-0", "b-0", "a-1")]
+    assert Bench().place("a") is None
+
+
+def test_what_a_job_keeps_is_there_again_and_gone_at_its_end(tmp_path):
+    store, job = Store(tmp_path), Job("tests.runs.work:keep", {"until": 2})
+    counts = []
+    for _ in range(3):
+        (outcome,) = [e for e in run_jobs([job], store=store) if isinstance(e, Outcome)]
+        counts.append(outcome.result and outcome.result["tries"])
+    assert counts == [None, 2, 2]
+    assert not store.work_folder(job).exists()
+
+
+def test_work_that_is_forced_begins_at_its_beginning(tmp_path):
+    store, job = Store(tmp_path), Job("tests.runs.work:keep", {"until": 2})
+    for _ in range(2):
+        list(run_jobs([job], store=store, force=True))
+    assert store.find(job) is None
+
+
+def test_processes_pass_on_what_their_jobs_tell():
+    events = list(
+        run_jobs([Job("tests.runs.work:talk", {})], engine=Processes(1, main=False))
+    )
+    said = [event for event in events if isinstance(event, Progress)]
+    assert [(one.fraction, one.words) for one in said] == [(0.25, "a"), (1.0, "b")]
+    assert isinstance(events[-1], Outcome)
+    assert events[-1].result == {"done": True}
