@@ -5,11 +5,12 @@ import json
 import os
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from iclab import papers
+from iclab.cli._costs import times, times_words
 from iclab.cli._lines import (
     case_line,
     duration,
@@ -20,6 +21,7 @@ from iclab.cli._lines import (
 from iclab.cli._mistake import UserMistake as UserMistake, writing
 from iclab.evidence import (
     ERRATUM_CLASSES,
+    SCALES,
     Described,
     Entry,
     describe_settings,
@@ -35,6 +37,8 @@ def list_entries(options: argparse.Namespace) -> int:
     if options.weights:
         return _list_weights(options)
     entries = [entry.filled({}) for entry in papers.select(options.ids)]
+    if options.times:
+        return _list_times(entries, options)
     if options.json:
         print_json([_entry_json(entry) for entry in entries])
         return 0
@@ -54,6 +58,32 @@ def list_entries(options: argparse.Namespace) -> int:
     ]
     if legend:
         print(f"\n{'; '.join(legend)}: `iclab show ID` says what and why")
+    return 0
+
+
+def _list_times(entries: Sequence[Entry], options: argparse.Namespace) -> int:
+    """Say how long each item takes at every scale."""
+    from iclab.cli._costs import known
+
+    found = {entry.id: times(entry) for entry in entries}
+    if options.json:
+        print_json([{"id": id, "seconds": row} for id, row in found.items()])
+        return 0
+    width = max(map(len, found))
+    print(f"{'':<{width}}" + "".join(f"{scale:>11}" for scale in SCALES))
+    guessed = False
+    for entry in entries:
+        cells = []
+        for scale in SCALES:
+            costs = known(entry, scale)
+            mark = "" if costs is None or costs.measured else "~"
+            guessed = guessed or bool(mark)
+            cells.append("–" if costs is None else f"{mark}{duration(costs.seconds)}")
+        print(f"{entry.id:<{width}}" + "".join(f"{cell:>11}" for cell in cells))
+    sums = [sum(row[scale] or 0.0 for row in found.values()) for scale in SCALES]
+    print(f"{'together':<{width}}" + "".join(f"{duration(s):>11}" for s in sums))
+    print("\non one core of this machine, from times recorded elsewhere", end="")
+    print("; ~ from single steps" if guessed else "")
     return 0
 
 
@@ -93,6 +123,7 @@ def show(options: argparse.Namespace) -> int:
                 | {
                     "method": _method_json(entry),
                     "settings": _settings_json(entry),
+                    "seconds": times(entry),
                     "last_result": last.get(entry.id),
                 }
                 for entry in entries
@@ -116,6 +147,7 @@ def show(options: argparse.Namespace) -> int:
         for words in _setting_words(entry):
             _field(*words)
         verb = "check" if entry.kind == "claim" else "reproduce"
+        _field("time", times_words(entry))
         _field("run it", f"iclab {verb} {entry.id} {papers.room(entry.id).flag}")
         if entry.id in last:
             _show_last(last[entry.id])

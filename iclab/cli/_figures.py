@@ -87,12 +87,18 @@ class FigureFolder:
         own = papers.load_figure(entry).own_changes(scale, self._changes)
         return {name: setting_text(_names_only(value)) for name, value in own.items()}
 
-    def finish(self, entry: Entry, tables: Tables) -> Finished:
+    def finish(
+        self,
+        entry: Entry,
+        tables: Tables,
+        state: Callable[[str], None] = lambda word: None,
+    ) -> Finished:
         """Judge a figure and draw it, or find that this has been done."""
         source = _source(entry, tables)
         there = self._manifest(entry)
         if there.get("source") == source and self._whole(there):
             return (*_found(entry, there), lambda: self._settled(entry, source))
+        state("drawing")
         with tempfile.TemporaryDirectory(prefix="iclab-") as place:
             try:
                 result, names = papers.finish_figure(

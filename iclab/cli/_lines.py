@@ -82,7 +82,10 @@ def tally(verdicts: Iterable[str]) -> str:
 
 def duration(seconds: float) -> str:
     """A time for people."""
-    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:.1f} min"
+    for size, name in ((172_800, "d"), (7200, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / {'d': 86_400, 'h': 3600}.get(name, 60):.1f} {name}"
+    return f"{seconds:.1f} s"
 
 
 def _short(value: Any) -> str:

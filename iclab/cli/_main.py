@@ -79,6 +79,8 @@ def _parser() -> argparse.ArgumentParser:
         "list", _later("_commands", "list_entries"), "Name every claim and figure."
     )
     _json(listing)
+    text = "say how long each takes on one core of this machine, by scale"
+    listing.add_argument("--times", action="store_true", help=text)
     text = "name the trained models that come with iclab"
     listing.add_argument("--weights", action="store_true", help=text)
     show = command(
@@ -185,6 +187,11 @@ def _run_options(
         "--seed", type=_seed, default=0, help="random seed (default: 0)"
     )
     parser.add_argument("--out", metavar="DIR", help=out, default=folder)
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="say what would be run, what it would cost and where; run nothing",
+    )
     parser.add_argument(
         "--force", action="store_true", help="run again what the folder has already"
     )

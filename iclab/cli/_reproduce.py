@@ -9,6 +9,7 @@ from typing import Any
 
 from iclab import papers
 from iclab.cli._commands import print_json, write_report
+from iclab.cli._costs import plan
 from iclab.cli._lines import duration, summary
 from iclab.cli._mistake import UserMistake
 from iclab.cli._run import Progress, open_cache, run_items
@@ -29,6 +30,11 @@ def check(options: argparse.Namespace) -> int:
         named = ", ".join(options.ids)
         raise UserMistake(f"{named} is a figure: use `iclab reproduce {named}`")
     start = time.perf_counter()
+    if options.dry_run:
+        store = _looked_at(options.out)
+        return _say_plan(
+            Work(claims, options.scale, options.seed, store=store), options, store
+        )
     store = _store(Path(options.out)) if options.out else None
     work = Work(claims, options.scale, options.seed, store=store)
     run = run_items(work, options, store, cache=open_cache(options))
@@ -53,19 +59,27 @@ def reproduce(options: argparse.Namespace) -> int:
         entries = variants(entries, options, changes)
     folder = Path(options.out)
     start = time.perf_counter()
-    store = _store(folder)
-    results = ResultsFile(folder, _facts(options))
     scale, seed = options.scale, options.seed
     cache = open_cache(options)
     figures = FigureFolder(
         folder, scale, seed, retrain=options.retrain, changes=changes, cache=cache
     )
+    if options.dry_run:
+        store = _looked_at(options.out)
+        work = Work(entries, scale, seed, store=store, figures=figures)
+        return _say_plan(work, options, store)
+    store = _store(folder)
+    results = ResultsFile(folder, _facts(options))
     work = Work(entries, scale, seed, store=store, figures=figures)
-    run = run_items(work, options, store, results, cache)
-    seconds = time.perf_counter() - start
-    whole = run.stopped is None
-    results.flush(**({"finished": now(), "seconds": seconds} if whole else {}))
-    page = write_report(folder)
+    pages: list[Path] = []
+
+    def report(run: Progress) -> None:
+        facts = {"finished": now(), "seconds": time.perf_counter() - start}
+        results.flush(**(facts if run.stopped is None else {}))
+        pages.append(write_report(folder))
+
+    run = run_items(work, options, store, results, cache, after=report)
+    (page,) = pages
     records = _in_order(entries, run)
     if options.json:
         print_json(records)
@@ -79,6 +93,54 @@ def reproduce(options: argparse.Namespace) -> int:
         counts = f"{summary(records)}, {results.missing} missing"
         print(f"{counts} ({duration(seconds)}); report: {page}")
     return _exit_code(records)
+
+
+def _looked_at(out: str | None) -> Store | None:
+    """The store of a folder, if there is one; nothing is written."""
+    place = None if out is None else Path(out) / "store"
+    if place is None or not place.is_dir():
+        return None
+    try:
+        return Store(place, read_only=True)
+    except EngineProblem as problem:
+        raise UserMistake(str(problem)) from None
+
+
+def _say_plan(work: Work, options: argparse.Namespace, store: Store | None) -> int:
+    """Say what would be run, what it would cost, and where."""
+    cores = options.jobs or usable_cores()
+    foreseen = plan(
+        work, work.entries, work.scale, store=store, cores=cores, force=options.force
+    )
+    rows = [
+        {
+            "id": id,
+            "jobs": len(work.jobs[id]),
+            "to_run": len(foreseen.items[id]),
+            "seconds": None if id in foreseen.unknown else foreseen.seconds(id),
+        }
+        for id in foreseen.items
+    ]
+    if options.json:
+        print_json(rows)
+        return 0
+    width = max(map(len, foreseen.items), default=0)
+    for row in rows:
+        if not row["to_run"]:
+            text = "in the store"
+        elif row["seconds"] is None:
+            text = f"{_jobs(row['to_run'])}, nobody knows how long"
+        else:
+            text = f"{_jobs(row['to_run'])}, about {duration(row['seconds'])}"
+        print(f"{row['id']:<{width}}  {text}")
+    where = options.cluster or f"{cores} process{'' if cores == 1 else 'es'} here"
+    kept = f"; results in {options.out}" if options.out else "; nothing is kept"
+    print(f"{foreseen.words()}\non {where}{kept}; nothing was run")
+    return 0
+
+
+def _jobs(count: int) -> str:
+    return f"{count} job{'' if count == 1 else 's'}"
 
 
 def _facts(options: argparse.Namespace) -> dict[str, Any]:

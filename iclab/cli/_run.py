@@ -4,10 +4,11 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from iclab.cli._costs import announcement, known as costs_of, plan
 from iclab.cli._live import Row, Silent, display
 from iclab.cli._mistake import UserMistake
 from iclab.cli._signals import Stopped, stoppable
@@ -19,9 +20,9 @@ from iclab.runs import (
     EngineProblem,
     Event,
     Processes,
-    Progress,
     Started,
     Store,
+    Told,
     run_jobs,
     usable_cores,
 )
@@ -43,21 +44,23 @@ class Progress:
 
     def take(self, event: Event) -> None:
         """Something has happened to a job."""
-        owners = self.work.owners(event.job)
+        owners, job = self.work.owners(event.job), event.job.digest
         if isinstance(event, Started):
             for id in owners:
-                self.show.started(id)
+                self.show.started(id, job)
             return
-        if isinstance(event, Progress):
+        if isinstance(event, Told):
+            for id in owners:
+                self.show.told(id, job, event.fraction, event.words)
             return
         for id in owners:
-            self.show.job_ended(id, event.seconds, from_store=event.from_store)
+            self.show.job_ended(id, event.seconds, from_store=event.from_store, job=job)
         for id in self.work.take(event):
             self.finish(id)
 
     def finish(self, id: str) -> None:
         """Give an item its record."""
-        record, settle = self.work.record(id)
+        record, settle = self.work.record(id, lambda word: self.show.state(id, word))
         seconds = self.work.computed(id)
         if seconds is not None:
             # Not what a fresh process needs before it can begin.
@@ -74,11 +77,28 @@ def run_items(
     store: Store | None = None,
     results: "ResultsFile | None" = None,
     cache: Cache | None = None,
+    *,
+    after: Callable[[Progress], None] = lambda run: None,
 ) -> Progress:
-    """Run every job of `work` and give every item its record."""
+    """Run every job of `work` and give every item its record; then do what is `after`.
+
+    Before, say how long it will take, where that is worth saying.
+    """
     known = {} if results is None else results.records
+    processes = options.jobs or usable_cores()
+    foreseen = plan(
+        work,
+        work.entries,
+        options.scale,
+        store=store,
+        cores=processes,
+        force=options.force,
+    )
+    words = announcement(foreseen, options.command, options.scale, options.out)
+    if words and options.cluster is None:
+        print(words, file=sys.stderr, flush=True)
     rows = {id: _row(id, work, known, options.scale) for id in work.ids}
-    with display(rows, json=options.json) as show:
+    with display(rows, json=options.json, processes=processes) as show:
         run = Progress(work, show, results)
         try:
             for id in work.unplanned:
@@ -103,6 +123,8 @@ def run_items(
         finally:
             if cache is not None:
                 cache.trim()
+        show.reporting()
+        after(run)
     return run
 
 
@@ -133,8 +155,13 @@ def open_cache(options: argparse.Namespace) -> Cache | None:
 def _row(
     id: str, work: Work, known: Mapping[str, Mapping[str, Any]], scale: str
 ) -> Row:
-    """An item in the table, with the time that it took at this scale before."""
+    """An item in the table, with the time that it took at this scale before, here or
+    elsewhere.
+    """
     before = known.get(id, {})
-    same = before.get("scale") == scale and "error" not in before
     jobs = max(len(work.jobs.get(id, ())), 1)
-    return Row(id, jobs, before["seconds"] if same else None)
+    if before.get("scale") == scale and "error" not in before:
+        return Row(id, jobs, before["seconds"])
+    costs = costs_of(work.entry(id), work.scale)
+    names = work.jobs.get(id, {})
+    return Row(id, jobs, costs and sum(costs.job(name) for name in names))

@@ -49,6 +49,20 @@ class Work:
         self._ended: dict[str, dict[str, Outcome]] = {id: {} for id in self.jobs}
 
     @property
+    def entries(self) -> list[Entry]:
+        """All items, in the papers' order."""
+        return list(self._entries.values())
+
+    def entry(self, id: str) -> Entry:
+        """The item of this id."""
+        return self._entries[id]
+
+    @property
+    def scale(self) -> Scale:
+        """How large the work is."""
+        return self._scale
+
+    @property
     def ids(self) -> list[str]:
         """All items, in the papers' order."""
         return list(self._entries)
@@ -59,8 +73,12 @@ class Work:
 
         Figures take longer, and a long job that begins last leaves the others idle.
         """
-        ids = sorted(self.jobs, key=lambda id: self._entries[id].kind == "claim")
-        return [job for id in ids for job in self.jobs[id].values()]
+        return [job for id in self.order for job in self.jobs[id].values()]
+
+    @property
+    def order(self) -> list[str]:
+        """Items that have jobs, in the order in which they are begun."""
+        return sorted(self.jobs, key=lambda id: self._entries[id].kind == "claim")
 
     def owners(self, job: Job) -> list[str]:
         """Items that a job works for."""
@@ -82,8 +100,14 @@ class Work:
         new = [one.seconds for one in self._ended[id].values() if not one.from_store]
         return sum(new) if new else None
 
-    def record(self, id: str) -> tuple[Record, Settle]:
-        """What an item has come to; a mistake in its own program is a result too."""
+    def record(
+        self, id: str, state: Callable[[str], None] = lambda word: None
+    ) -> tuple[Record, Settle]:
+        """What an item has come to; a mistake in its own program is a result too.
+
+        `state` hears what is being done: "judging", "drawing".
+        """
+        state("judging")
         entry = self._entries[id]
         outcomes = self._ended.get(id, {})
         seconds = sum(outcome.seconds for outcome in outcomes.values())
@@ -92,7 +116,7 @@ class Work:
         settle: Settle = None
         if not errors:
             try:
-                record, settle = self._judged(entry, outcomes, seconds)
+                record, settle = self._judged(entry, outcomes, seconds, state)
                 return record | self._origin(id), settle
             except UserMistake:
                 raise
@@ -108,13 +132,17 @@ class Work:
         return self._figures.jobs(entry)
 
     def _judged(
-        self, entry: Entry, outcomes: Mapping[str, Outcome], seconds: float
+        self,
+        entry: Entry,
+        outcomes: Mapping[str, Outcome],
+        seconds: float,
+        state: Callable[[str], None],
     ) -> tuple[Record, Settle]:
         results = {name: outcomes[name].result or {} for name in self.jobs[entry.id]}
         if entry.kind == "claim":
             return papers.claim_record(entry, results[""], self._seed), None
         assert self._figures is not None
-        judged, files, settle = self._figures.finish(entry, results)
+        judged, files, settle = self._figures.finish(entry, results, state)
         record = papers.figure_record(entry, judged, files, seconds, self._seed)
         beside = {
             "settings": self._figures.settings(entry),

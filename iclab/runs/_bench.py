@@ -7,6 +7,7 @@ process were killed, and find it again; it is removed with the job's success.
 import contextlib
 import contextvars
 import itertools
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +20,9 @@ Tell = Callable[[float, str], None]
 
 # Seconds between two things that a job tells: it may say more, and nobody hears it.
 _BETWEEN = 0.5
+
+# The file that says how long earlier attempts at a job took.
+_SPENT = "spent"
 
 _T = TypeVar("_T")
 
@@ -33,6 +37,8 @@ class Bench:
     _span: tuple[float, float] = (0.0, 1.0)
     _places: Counter[str] = field(default_factory=Counter)
     _told: float = -_BETWEEN
+    _cpu: float = field(default_factory=time.process_time)
+    _before: tuple[float, float] = (0.0, 0.0)
 
     def place(self, name: str) -> Path | None:
         """A folder for the next piece of work of this name; None where none is kept.
@@ -42,6 +48,27 @@ class Bench:
         number = self._places[name]
         self._places[name] += 1
         return None if self.folder is None else self.folder / f"{name}-{number}"
+
+    def spent(self) -> tuple[float, float]:
+        """Seconds, and those of processors, that earlier attempts took to get here."""
+        try:
+            words = (self.folder / _SPENT).read_text().split() if self.folder else []
+            seconds, cpu = map(float, words)
+        except (OSError, ValueError):
+            return 0.0, 0.0
+        self._before = (seconds, cpu)
+        return self._before
+
+    def kept(self) -> None:
+        """Note what it took so far, with something that the next attempt will find."""
+        if self.folder is None:
+            return
+        seconds = self._before[0] + time.monotonic() - self.begun
+        cpu = self._before[1] + time.process_time() - self._cpu
+        draft = self.folder / f"{_SPENT}.{os.getpid()}"
+        with contextlib.suppress(OSError):
+            draft.write_text(f"{seconds} {cpu}\n")
+            draft.replace(self.folder / _SPENT)
 
     def heard(self, fraction: float, words: str) -> None:
         """Tell how far the present part of the job is."""

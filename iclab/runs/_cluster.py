@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iclab.runs._environment import one_thread
-from iclab.runs._events import EngineProblem, Event, Outcome, Progress, Started, attempt
+from iclab.runs._events import EngineProblem, Event, Outcome, Started, Told, attempt
 from iclab.runs._identity import Identity, differences, identity, outside
 from iclab.runs._job import Job
 
@@ -147,7 +147,7 @@ def _follow(
             started.add(key)
             yield Started(waiting[key])
         if said:
-            yield Progress(waiting[key], *said)
+            yield Told(waiting[key], *said)
         elif not isinstance(item, str):
             outcome = _outcome(item, waiting.pop(key))
             # Lets the worker forget the result.

@@ -54,6 +54,12 @@ def _with_folder(job: Job, store: Store | None, force: bool) -> Job:
 
 def _keep(store: Store, outcome: Outcome, force: bool) -> None:
     if outcome.result is not None:
-        store.save(outcome.job, outcome.result, outcome.seconds, replace=force)
+        store.save(
+            outcome.job,
+            outcome.result,
+            outcome.seconds,
+            cpu_seconds=outcome.cpu_seconds,
+            replace=force,
+        )
     elif outcome.error is not None:
         store.save_failure(outcome.job, outcome.error, outcome.seconds)

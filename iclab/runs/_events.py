@@ -22,7 +22,7 @@ class Started:
 
 
 @dataclass(frozen=True)
-class Progress:
+class Told:
     """How far a job says it is, from 0 to 1, and a few words of its own."""
 
     job: Job
@@ -39,9 +39,11 @@ class Outcome:
     error: str | None
     seconds: float
     from_store: bool = False
+    # Of all processors, in all attempts: what the job costs on a quiet machine.
+    cpu_seconds: float | None = None
 
 
-Event = Started | Progress | Outcome
+Event = Started | Told | Outcome
 
 # What runs jobs. Each job ends with one outcome; one job's failure stops no other.
 Engine = Callable[[Sequence[Job]], Iterator[Event]]
@@ -52,14 +54,16 @@ def attempt(job: Job, tell: Tell | None = None) -> Outcome:
 
     While it runs, `tell` hears how far it is.
     """
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), time.process_time()
     place = Bench(None if job.folder is None else Path(job.folder), tell)
+    before = place.spent()
     try:
         with at_bench(place):
             result, error = plain_result(job.run()), None
     except Exception:
         result, error = None, traceback.format_exc()
-    return Outcome(job, result, error, time.perf_counter() - start)
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+    return Outcome(job, result, error, before[0] + seconds, cpu_seconds=before[1] + cpu)
 
 
 def here(jobs: Sequence[Job]) -> Iterator[Event]:

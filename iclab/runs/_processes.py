@@ -18,7 +18,7 @@ from pathlib import Path
 
 from iclab.runs._cache import compilation_cache
 from iclab.runs._environment import one_thread
-from iclab.runs._events import Event, Outcome, Progress, Started, attempt
+from iclab.runs._events import Event, Outcome, Started, Told, attempt
 from iclab.runs._job import Job
 
 
@@ -103,12 +103,12 @@ class _Process:
         with contextlib.suppress(OSError):
             self._pipe.send(job)
 
-    def event(self) -> Progress | Outcome:
+    def event(self) -> Told | Outcome:
         """How far the job is or how it ended, once `signals` are ready."""
         try:
             if self._pipe.poll():
                 said = self._pipe.recv()
-                return said if isinstance(said, Outcome) else Progress(self.job, *said)
+                return said if isinstance(said, Outcome) else Told(self.job, *said)
         except (EOFError, OSError):
             pass
         self.end()

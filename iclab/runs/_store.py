@@ -106,6 +106,10 @@ class Store:
         text = (self.folder(job) / _MANIFEST).read_text(encoding="utf-8")
         return json.loads(text)
 
+    def seems_finished(self, job: Job) -> bool:
+        """Whether `job` is finished, without a look at what it found."""
+        return (self.folder(job) / _MANIFEST).is_file()
+
     def load(self, job: Job) -> dict[str, Any]:
         """Result of a finished job: NumPy arrays and plain JSON values, by name."""
         kept = self.find(job)
@@ -114,7 +118,13 @@ class Store:
         return kept.result
 
     def save(
-        self, job: Job, result: Result, seconds: float, *, replace: bool = False
+        self,
+        job: Job,
+        result: Result,
+        seconds: float,
+        *,
+        cpu_seconds: float | None = None,
+        replace: bool = False,
     ) -> None:
         """Keep the result of `job`; one that is already there stays, unless replaced.
 
@@ -130,6 +140,7 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
             named = self._save_arrays(folder, arrays) if arrays else None
             facts = self._facts(job, seconds)
+            facts["cpu_seconds"] = cpu_seconds
             manifest = facts | {"values": values, "arrays": named}
             self._replace(folder / _MANIFEST, _json(manifest))
             for other in folder.glob("arrays-*.npz"):

@@ -68,6 +68,7 @@ class Keeper:
             pass
         else:
             self._step = step
+            self._job.kept()
         self._saved = time.monotonic()
         self._cost = self._saved - start
 

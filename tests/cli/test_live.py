@@ -2,11 +2,12 @@
 
 import io
 import sys
+import time
 
 import pytest
 from rich.console import Console
 
-from iclab.cli._live import Lines, LiveTable, Row, Silent, display
+from iclab.cli._live import Lines, LiveTable, Row, display
 
 LONG = "gatmiry2024/a-result-with-a-rather-long-name-of-its-own"
 
@@ -28,7 +29,7 @@ def _frame(table: LiveTable, width: int = 80) -> list[str]:
     return seen.get().splitlines()
 
 
-def _table(rows: dict[str, Row], width: int = 80) -> LiveTable:
+def _table(rows: dict[str, Row], width: int = 80, processes: int = 1) -> LiveTable:
     console = Console(
         file=io.StringIO(),
         force_terminal=True,
@@ -36,7 +37,7 @@ def _table(rows: dict[str, Row], width: int = 80) -> LiveTable:
         width=width,
         height=12,
     )
-    return LiveTable(rows, console)
+    return LiveTable(rows, console, processes)
 
 
 def test_only_what_fits_is_shown():
@@ -73,7 +74,7 @@ def test_the_time_that_is_left(monkeypatch):
     rows["zhang2023/item-5"].expected = 40.0
     clock = 100.0
     monkeypatch.setattr("time.monotonic", lambda: clock)
-    table = _table(rows)
+    table = _table(rows, processes=2)
     for n in range(3):
         table.started(f"zhang2023/item-{n}")
     for n in range(3):
@@ -81,7 +82,7 @@ def test_the_time_that_is_left(monkeypatch):
         clock += 2.0
         table.job_ended(f"zhang2023/item-{n}", 4.0, from_store=False)
         table.finished(_record(f"zhang2023/item-{n}"), from_store=False)
-    # Twice as much work as time, five jobs of 4 s to go and one of 40 s.
+    # Two processes, five jobs of 4 s to go and one of 40 s.
     assert _frame(table)[-1] == "3/7 · 3 holds · 6.0 s · ≈30.0 s left"
 
 
@@ -120,7 +121,7 @@ class _Terminal(io.StringIO):
 
 @pytest.mark.parametrize(
     ("term", "json", "kind"),
-    [("xterm", False, LiveTable), ("dumb", False, Lines), ("dumb", True, Silent)],
+    [("xterm", False, LiveTable), ("dumb", False, Lines), ("dumb", True, Lines)],
 )
 def test_where_a_table_can_move(monkeypatch, term, json, kind):
     monkeypatch.setenv("TERM", term)
@@ -147,4 +148,54 @@ def test_lines_where_nobody_looks(capsys):
         lines.started(LONG)
         lines.job_ended(LONG, 1.0, from_store=False)
         lines.finished(_record(LONG), from_store=True)
-    assert capsys.readouterr().out == f"holds      {LONG}  1.2 s, from the store\n"
+    shown = capsys.readouterr()
+    assert shown.out == f"holds      {LONG}  1.2 s, from the store\n"
+    assert shown.err == f"begins     {LONG} (3 jobs)\n"
+
+
+def test_a_line_at_least_once_a_minute(capsys, monkeypatch):
+    monkeypatch.setattr("iclab.cli._live._BETWEEN", 0.05)
+    with display(_rows(1), json=True) as lines:
+        lines.started(LONG, "a")
+        lines.told(LONG, "a", 0.75, "loss 0.5")
+        time.sleep(0.3)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert f"{LONG} 25 % loss 0.5" in shown.err
+
+
+def test_jobs_say_how_far_they_are(monkeypatch):
+    clock = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: clock)
+    rows = {LONG: Row(LONG, 2)}
+    table = _table(rows, 90)
+    table.started(LONG, "a")
+    table.started(LONG, "b")
+    assert _frame(table, 90)[1].split()[-3:] == ["running", "0/2", "0.0"]
+    clock = 10.0
+    table.told(LONG, "a", 0.5, "loss 2")
+    table.told(LONG, "b", 0.25, "")
+    # One process: 10 s of the one and 30 s of the other.
+    _, row, total = _frame(table, 90)
+    assert row.split()[-6:] == ["38", "%", "0/2", "loss", "2", "10.0"]
+    assert total == "0/1 · 10.0 s · ≈40.0 s left"
+    table.job_ended(LONG, 10.0, from_store=False, job="a")
+    assert _frame(table, 90)[-1].endswith("≈30.0 s left")
+    table.job_ended(LONG, 10.0, from_store=False, job="b")
+    table.state(LONG, "drawing")
+    assert "drawing" in _frame(table, 90)[1]
+    table.finished(_record(LONG), from_store=False)
+    table.reporting()
+    assert _frame(table, 90)[-1] == "1/1 · 1 holds · 10.0 s · writing the report"
+
+
+def test_a_busy_machine_is_slower_than_foreseen(monkeypatch):
+    clock = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: clock)
+    rows = {name: Row(name, 1, 20.0) for name in ("a", "b")}
+    table = _table(rows)
+    table.started("a")
+    assert _frame(table)[-1].endswith("≈40.0 s left")
+    clock = 60.0
+    table.job_ended("a", 60.0, from_store=False)
+    assert _frame(table)[-1].endswith("≈1.0 min left")

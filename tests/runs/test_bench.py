@@ -7,8 +7,8 @@ from iclab.runs import (
     Job,
     Outcome,
     Processes,
-    Progress,
     Store,
+    Told,
     at_bench,
     bench,
     parts,
@@ -89,7 +89,7 @@ def test_processes_pass_on_what_their_jobs_tell():
     events = list(
         run_jobs([Job("tests.runs.work:talk", {})], engine=Processes(1, main=False))
     )
-    said = [event for event in events if isinstance(event, Progress)]
+    said = [event for event in events if isinstance(event, Told)]
     assert [(one.fraction, one.words) for one in said] == [(0.25, "a"), (1.0, "b")]
     assert isinstance(events[-1], Outcome)
     assert events[-1].result == {"done": True}

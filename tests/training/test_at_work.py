@@ -96,20 +96,19 @@ def test_a_second_piece_of_work_does_not_repeat_the_first(tmp_path, often):
     _same(whole[1], found[1])
     # The first was whole; the second has the state before the look that stopped it.
     assert told[0] == 1.0
-    assert last.seen[0] > 0 or len(last.seen) == 2
+    assert last.seen[0] > 0
 
 
 def test_checkpoints_of_other_versions_are_not_taken(tmp_path, often, monkeypatch):
     def run():
-        one = _StopAt(10)
-        one.step = 99
+        one = _StopAt(99)
         fit(Exact(lambda x: jnp.sum(x**2)), jnp.ones(2), _ADAM, steps=20, hooks=[one])
         return one.seen
 
     with at_bench(Bench(tmp_path)):
         run()
     with at_bench(Bench(tmp_path)):
-        assert run() == [0]
+        assert run() == [20]
     monkeypatch.setattr("iclab.training._at_work._configuration", lambda: {"jax": "9"})
     with at_bench(Bench(tmp_path)):
         assert run()[0] == 0

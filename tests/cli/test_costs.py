@@ -1,0 +1,107 @@
+"""What runs are said to cost, before and while they run."""
+
+import json
+
+import pytest
+
+from iclab import papers
+from iclab.cli import main
+from iclab.cli._costs import Plan, announcement, calibration, known, speed
+from iclab.evidence import SCALES
+
+
+@pytest.fixture
+def costs(monkeypatch):
+    """A table of costs from a machine as fast as this one."""
+    table = {
+        "calibration": 1.0,
+        "seconds": {
+            "paper": {
+                "zhang2023/lemma-5.1": {"": 90.0},
+                "ahn2023/figure-1": {"exact": 100.0, "run 1": 2000.0},
+            }
+        },
+        "estimated": {"paper": ["ahn2023/figure-1"]},
+    }
+    monkeypatch.setattr("iclab.cli._costs._table", lambda: table)
+    monkeypatch.setattr("iclab.cli._costs.speed", lambda: 1.0)
+
+
+def test_costs_name_items_that_there_are():
+    from iclab.cli._costs import _table
+
+    ids = {entry.id for entry in papers.select()}
+    table = _table()
+    assert set(table["seconds"]) <= set(SCALES)
+    for items in table["seconds"].values():
+        assert set(items) <= ids
+        assert all(jobs and min(jobs.values()) >= 0 for jobs in items.values())
+    assert 0 < calibration() < 10
+    assert 0.05 <= speed() <= 20
+
+
+def test_jobs_that_nobody_timed_cost_what_others_do(costs):
+    (entry,) = papers.select(["ahn2023/figure-1"])
+    found = known(entry, "paper")
+    assert found is not None
+    assert found.job("run 1") == 2000
+    assert found.job("run 2") == found.seconds / 2 == 1050
+    assert not found.measured
+    assert known(entry, "desk") is None
+
+
+def test_time_on_several_cores_is_that_of_the_longest():
+    plan = Plan(4, 1, {"a": [60.0, 10.0], "b": [5.0]}, 2, True)
+    assert plan.work == 75
+    assert plan.wall == 60
+    assert plan.words() == "about 1.0 min on 2 cores; 1 of 4 jobs are in the store"
+
+
+def test_what_is_said_before_a_run():
+    short = Plan(1, 0, {"a": [59.0]}, 1, True)
+    minutes = Plan(1, 0, {"a": [61.0]}, 1, True)
+    hours = Plan(2, 0, {"a": [9000.0], "b": [None]}, 1, False)
+    assert announcement(short, "check", "desk", None) == ""
+    said = announcement(minutes, "check", "desk", None)
+    assert said == "iclab check: about 1.0 min on 1 core"
+    first, shorter, kept = announcement(hours, "check", "paper", "out").splitlines()
+    assert first == (
+        "iclab check: about 2.5 h on 1 core (in part an estimate from single steps), "
+        "and nobody knows how long b will take"
+    )
+    assert "--scale desk" in shorter
+    assert "kept in out" in kept
+    assert "--scale desk" not in announcement(hours, "check", "desk", "out")
+
+
+def test_a_dry_run_runs_nothing(costs, tmp_path, capsys):
+    out = tmp_path / "out"
+    words = ["--scale", "paper", "--out", str(out), "--dry-run", "--jobs", "2"]
+    assert main(["check", "zhang2023/lemma-5.1", *words]) == 0
+    first, about, where = capsys.readouterr().out.splitlines()
+    assert first == "zhang2023/lemma-5.1  1 job, about 1.5 min"
+    assert about == "about 1.5 min on 2 cores"
+    assert where == f"on 2 processes here; results in {out}; nothing was run"
+    assert not out.exists()
+    assert main(["check", "zhang2023/lemma-5.1", *words, "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row == {
+        "id": "zhang2023/lemma-5.1", "jobs": 1, "to_run": 1, "seconds": 90.0
+    }  # fmt: skip
+
+
+def test_times_of_a_list(costs, capsys):
+    ids = ["zhang2023/lemma-5.1", "ahn2023/figure-1"]
+    assert main(["list", "--times", *ids]) == 0
+    head, lemma, figure, together, _, note = capsys.readouterr().out.splitlines()
+    assert head.split() == ["smoke", "desk", "paper"]
+    assert lemma.split() == ["zhang2023/lemma-5.1", "–", "–", "1.5", "min"]
+    assert figure.split() == ["ahn2023/figure-1", "–", "–", "~35.0", "min"]
+    assert together.split()[-2:] == ["36.5", "min"]
+    assert note.endswith("; ~ from single steps")
+    assert main(["list", "--times", "--json", ids[0]]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["seconds"] == {"smoke": None, "desk": None, "paper": 90.0}
+    assert main(["show", ids[0]]) == 0
+    said = "time        about 1.5 min (paper) on one core of this machine"
+    assert said in capsys.readouterr().out
