@@ -1,42 +1,66 @@
 """Which claims see a wrong formula: a campaign over the table `mutants.txt`.
 
-    python benchmarks/mutants.py --scale desk
+    python benchmarks/mutants.py                # every mutant, claims at smoke
+    python benchmarks/mutants.py --scale desk   # those that smoke did not see
+    python benchmarks/mutants.py --scale desk --tests    # the rest, to unit tests
 
-Each mutant runs in a fresh process, in which one line of one function says something
-else. Of the claims that can reach the function by calls and imports the cheapest run
-first, until one has another verdict than it should: then the mutant is seen. With
-`--tests` those that no claim sees are shown to the unit tests of their file. What is
-known is kept in `records/mutants.json` as it comes, with a table in
-`records/mutants.md`: the same command continues, two mutants at a time.
+First the claims run as they are, for their verdicts and for what each costs. Then each
+mutant runs in a fresh process, in which one line of one function says something else.
+Of the claims that can reach the function by calls and imports the cheapest run first,
+until one has another verdict than without the mutant: then the mutant is seen. A claim
+counts as dearer the more calls lie between it and the function.
+
+What is known is kept in `records/mutants.csv` as it comes, the claims as they are in
+`records/mutants-claims.csv`, and the numbers in `records/mutants.md`: the same command
+continues. A mutant that was seen is shown again when its function has changed, one that
+was not seen also when a claim, or anything that a claim reaches, has.
 
 No source is touched: the loader of the child process reads one file with a difference.
+Compiled programs are shared by all processes under the hash of what was compiled, so a
+mutant never runs what was compiled without it.
 """
 
 import argparse
 import ast
 import concurrent.futures
+import csv
 import functools
 import hashlib
 import importlib
 import importlib.machinery
-import json
+import multiprocessing
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "iclab"
 TABLE = Path(__file__).with_suffix(".txt")
-RECORD = ROOT / "records" / "mutants.json"
+RECORD = ROOT / "records" / "mutants.csv"
+CLAIMS = RECORD.with_name("mutants-claims.csv")
+SUMMARY = RECORD.with_suffix(".md")
 
 # Share of mutants that claims should see, by scale.
-GOALS = {"smoke": 0.85, "desk": 0.95, "paper": 0.95}
+GOALS = {"smoke": 0.85, "desk": 0.95}
+
+# What every process needs and no mutant changes: imported once, then forked.
+LIBRARIES = ["jax.numpy", "equinox", "diffrax", "optimistix", "optax", "mpmath"]
+
+# Most programs run once: compiling them is what costs.
+QUICK_TO_COMPILE = (
+    "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0"
+)
+
+# A claim that takes this many times its usual time, and a minute more, gives no answer.
+PATIENCE = 30
 
 
 @dataclass(frozen=True)
@@ -68,6 +92,7 @@ class Mutant:
             raise ValueError(f"{self.key}: found {found} times, must be once")
         return text[:start] + body.replace(self.before, self.after) + text[end:]
 
+    @functools.cache  # noqa: B019 - a few hundred, for as long as the program runs
     def digest(self) -> str:
         """What the function said when the mutant was made of it."""
         text = (PACKAGE / self.file).read_text(encoding="utf-8")
@@ -182,54 +207,128 @@ def _mentioned(node: Node) -> Iterator[Node]:
 
 
 @functools.cache
-def reached(module: str) -> frozenset[Node]:
-    """Every definition that the definitions of a module lead to."""
-    seen: set[Node] = set()
-    open_ = [(module, name) for name in _definitions(module)]
+def reached(module: str) -> Mapping[Node, int]:
+    """Every definition that the definitions of a module lead to, and in how many steps.
+
+    Names that a package passes on from its files are no step.
+    """
+    known: dict[Node, int] = {}
+    open_ = [((module, name), 0) for name in _definitions(module)]
     while open_:
-        node = open_.pop()
-        if node not in seen:
-            seen.add(node)
-            open_.extend(_mentioned(node))
-    return frozenset(seen)
+        later = []
+        for node, steps in open_:
+            if node not in known:
+                known[node] = steps
+                passed_on = node[1] not in _definitions(node[0])
+                near = [(one, steps + 1 - passed_on) for one in _mentioned(node)]
+                (open_ if passed_on else later).extend(near)
+        open_ = later
+    return known
 
 
-def claims_that_reach(mutant: Mutant) -> list[str]:
-    """Ids of claims, in the order of their rooms."""
+@functools.cache
+def claims_that_reach(mutant: Mutant) -> Mapping[str, int]:
+    """Ids of claims, in the order of their rooms, and how many steps they are away."""
     from iclab.papers import module_name, select
 
     node = mutant.module, mutant.function.split(".")[0]
-    return [
-        entry.id
+    return {
+        entry.id: reached(module_name(entry))[node]
         for entry in select([])
         if entry.kind == "claim" and node in reached(module_name(entry))
-    ]
+    }
 
 
-# The child: one mutant, some claims.
+@functools.cache
+def _module_of(id: str) -> str:
+    from iclab.papers import module_name, select
+
+    (entry,) = select([id])
+    return module_name(entry)
 
 
-def try_claims(mutant: Mutant, ids: list[str], scale: str, seed: int) -> None:
-    """Run claims until one sees the mutant; a line of JSON for each."""
-    install(mutant)
+@functools.cache
+def _digest_of(modules: frozenset[str]) -> str:
+    found = hashlib.sha256()
+    for module in sorted(modules):
+        tree = _tree(module)
+        if tree is not None:
+            found.update(ast.dump(tree).encode())
+    return found.hexdigest()[:12]
+
+
+@functools.cache
+def _claim_code(id: str) -> str:
+    """What a claim, and all that it reaches, say."""
+    return _digest_of(frozenset(module for module, _ in reached(_module_of(id))))
+
+
+@functools.cache
+def code_in_reach(mutant: Mutant) -> str:
+    """What a mutant's function and the claims that reach it, with all theirs, say."""
+    codes = [mutant.digest(), *map(_claim_code, claims_that_reach(mutant))]
+    return hashlib.sha256(" ".join(codes).encode()).hexdigest()[:12]
+
+
+# The child: one mutant or none, some claims.
+
+
+def try_claims(
+    mutant: Mutant | None, ids: list[str], scale: str, seed: int, answers: Connection
+) -> None:
+    """Run claims, until one has another verdict if there is a mutant.
+
+    `ids` are sent back one by one, each with its verdict and processor seconds.
+    """
+    if mutant is not None:
+        install(mutant)
     from iclab.evidence import run_claim
     from iclab.papers import load_claim, select
 
     entries = {entry.id: entry for entry in select([])}
     for id in ids:
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             claim = load_claim(entries[id])
             verdict = run_claim(claim, scale, seed).verdict  # pyright: ignore[reportArgumentType]
-            stands = claim.printed is None or claim.printed.beside
-            seen = verdict != ("holds" if stands else "corrected")
         except Exception as error:
-            verdict, seen = f"{type(error).__name__}: {error}"[:200], True
-        seconds = time.perf_counter() - start
-        row = {"claim": id, "verdict": verdict, "seen": seen, "seconds": seconds}
-        print(json.dumps(row), flush=True)
-        if seen:
+            verdict = f"{type(error).__name__}: {error}".splitlines()[0][:120]
+        try:
+            answers.send((id, verdict, round(time.process_time() - start, 3)))
+        except BrokenPipeError:  # seen, and nobody listens any more
             return
+
+
+def ask(
+    mutant: Mutant | None, usual: Mapping[str, float], scale: str, seed: int
+) -> Iterator[tuple[str, str, float]]:
+    """Verdicts of claims in a fresh process; the caller stops when it has seen enough.
+
+    `usual` are the claims in their order and what each of them takes. One that gives no
+    answer in its time, or ends the process, has no verdict, and the next ones run in
+    another process.
+    """
+    context, left = multiprocessing.get_context("forkserver"), list(usual)
+    while left:
+        here, there = context.Pipe(duplex=False)
+        child = context.Process(
+            target=try_claims, args=(mutant, left, scale, seed, there), daemon=True
+        )
+        child.start()
+        there.close()
+        try:
+            while left:
+                if not here.poll(60 + PATIENCE * usual[left[0]]):
+                    raise EOFError
+                answer = here.recv()
+                left = left[1:]
+                yield answer
+        except EOFError:
+            yield left[0], "no answer", 0.0
+            left = left[1:]
+        finally:
+            child.kill()
+            child.join()
 
 
 def try_tests(mutant: Mutant) -> int:
@@ -244,103 +343,235 @@ def try_tests(mutant: Mutant) -> int:
     return int(pytest.main(["-q", "-x", "-n0", "-p", "no:cacheprovider", *known]))
 
 
+# The record: rows by scale and mutant, and by scale and claim.
+
+FIELDS = [
+    "scale",
+    "file",
+    "function",
+    "before",
+    "after",
+    "code",
+    "claims",
+    "seen by",
+    "verdict",
+    "tests",
+]
+CLAIM_FIELDS = ["scale", "claim", "code", "verdict", "seconds"]
+
+
+class Record:
+    """What is known, on disk whenever it changes."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.mutants = {(row["scale"], _key(row)): row for row in _rows(RECORD)}
+        self.claims = {(row["scale"], row["claim"]): row for row in _rows(CLAIMS)}
+
+    def keep(self, row: dict[str, Any]) -> None:
+        """A row of a mutant or, if it has no file, of a claim."""
+        row = {name: str(value) for name, value in row.items()}
+        with self.lock:
+            if "file" in row:
+                self.mutants[row["scale"], _key(row)] = row
+                order = {mutant.key: i for i, mutant in enumerate(table())}
+                known = [one for one in self.mutants.values() if _key(one) in order]
+                known.sort(key=lambda one: (one["scale"] != "smoke", order[_key(one)]))
+                _save(RECORD, FIELDS, known)
+                SUMMARY.write_text(summary(self), encoding="utf-8")
+            else:
+                self.claims[row["scale"], row["claim"]] = row
+                rows = sorted(
+                    self.claims.values(), key=lambda one: (one["scale"], one["claim"])
+                )
+                _save(CLAIMS, CLAIM_FIELDS, rows)
+
+    def row(self, scale: str, mutant: Mutant) -> dict[str, str]:
+        """What is known of a mutant at a scale, if its function is still the same."""
+        row = self.mutants.get((scale, mutant.key), {})
+        if row.get("seen by"):
+            return row if row["code"] == mutant.digest() else {}
+        return row if row.get("code") == code_in_reach(mutant) else {}
+
+    def seen(self, scale: str, mutant: Mutant) -> bool:
+        """Whether a claim at this scale has seen the mutant."""
+        return bool(self.row(scale, mutant).get("seen by"))
+
+
+def summary(record: Record) -> str:
+    """How many mutants were shown at each scale, and which nobody saw."""
+    mutants = table()
+    smoke = [one for one in mutants if record.seen("smoke", one)]
+    rest = [one for one in mutants if one not in smoke]
+    desk = [one for one in rest if record.seen("desk", one)]
+    tests = [
+        one
+        for one in rest
+        if one not in desk and record.row("desk", one).get("tests") == "seen"
+    ]
+    shown = sum(bool(record.row("smoke", one)) for one in mutants)
+    again = sum(bool(record.row("desk", one)) for one in rest)
+    lines = [
+        "# Wrong formulas, and who sees them",
+        "",
+        f"{len(mutants)} mutants. {shown} were shown to the claims at `smoke`, and of"
+        f" the {len(rest)} that these did not see, {again} to the claims at `desk`;"
+        " those that were seen at `smoke` were not shown again.",
+        "",
+        "| seen by | mutants | share | goal |",
+        "|---|---|---|---|",
+        _line("a claim at `smoke`", len(smoke), mutants, GOALS["smoke"]),
+        _line("… or at `desk`", len(smoke + desk), mutants, GOALS["desk"]),
+        _line("… or a unit test", len(smoke + desk + tests), mutants, 1.0),
+        "",
+    ]
+    unseen = [one for one in rest if one not in desk and record.row("smoke", one)]
+    if unseen:
+        lines += ["Not seen by a claim:", ""]
+    for one in unseen:
+        where = "tests see it" if one in tests else "no test was shown it"
+        if record.row("desk", one).get("tests") == "not seen":
+            where = "tests do not see it either"
+        known = "smoke and desk" if record.row("desk", one) else "smoke alone"
+        lines.append(f"- `{one.key}` (shown at {known}; {where})")
+    odd = [row for row in record.claims.values() if row["verdict"] not in GOOD]
+    if odd:
+        lines += ["", "Claims that cannot tell, red without any mutant:", ""]
+        lines += [
+            f"- {one['claim']} at {one['scale']}: {one['verdict']}" for one in odd
+        ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+GOOD = ("holds", "corrected")
+
+
+def _line(who: str, seen: int, mutants: list[Mutant], goal: float) -> str:
+    return f"| {who} | {seen} | {seen / len(mutants):.1%} | {goal:.0%} |"
+
+
+def _key(row: Mapping[str, str]) -> str:
+    return Mutant(row["file"], row["function"], row["before"], row["after"]).key
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _save(path: Path, fields: list[str], rows: Iterable[Mapping[str, str]]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    draft = path.with_suffix(".draft")
+    with draft.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fields, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    draft.replace(path)
+
+
 # The campaign.
 
 
 def campaign(scale: str, seed: int, jobs: int, match: str, tests: bool) -> int:
     """Try what the record does not know yet; 0 if the goal of the scale is met."""
-    record = _read()
+    record = Record()
     mutants = [mutant for mutant in table() if match in mutant.key]
-    lock = threading.Lock()
+    if scale != "smoke":
+        mutants = [mutant for mutant in mutants if not record.seen("smoke", mutant)]
+    todo = [
+        mutant
+        for mutant in mutants
+        if not record.row(scale, mutant)
+        or (
+            tests
+            and not any(record.row(scale, mutant)[x] for x in ("seen by", "tests"))
+        )
+    ]
+    reach = {mutant.key: claims_that_reach(mutant) for mutant in todo}
+    _claims_as_they_are(
+        record, sorted({id for ids in reach.values() for id in ids}), scale, seed
+    )
 
     def work(mutant: Mutant) -> None:
-        with lock:
-            row = dict(record["mutants"].get(f"{scale} {mutant.key}", {}))
-            seconds = dict(record["seconds"].get(scale, {}))
-        if row.get("function") != mutant.digest():
-            row = {"function": mutant.digest()} | _shown_to_claims(
-                mutant, scale, seed, seconds
-            )
-        if tests and row["seen by"] is None and "tests" not in row:
-            row["tests"] = _child(mutant, "--with-tests").returncode != 0
-        with lock:
-            record["mutants"][f"{scale} {mutant.key}"] = row
-            record["seconds"].setdefault(scale, {}).update(row.pop("seconds", {}))
-            _write(record)
-            print(f"{_word(row):<44} {mutant.key}", flush=True)
+        row = dict(record.row(scale, mutant)) or _shown(
+            record, mutant, reach[mutant.key], scale, seed
+        )
+        if tests and not row["seen by"]:
+            row["tests"] = "seen" if _tests_see(mutant) else "not seen"
+        record.keep(row)
+        print(f"{_word(row):<44} {mutant.key}", flush=True)
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(work, mutants))
-    return _summary(record, scale, mutants)
+        list(pool.map(work, todo))
+    text = summary(record)
+    print(text)
+    seen = sum(record.seen("smoke", one) or record.seen(scale, one) for one in table())
+    return int(seen < GOALS[scale] * len(table()))
 
 
-def _shown_to_claims(
-    mutant: Mutant, scale: str, seed: int, seconds: dict[str, float]
-) -> dict:
-    ids = claims_that_reach(mutant)
-    usual = sorted(seconds.values())[len(seconds) // 2] if seconds else 0.0
-    ids = sorted(ids, key=lambda id: seconds.get(id, usual))
-    row = {"claims": len(ids), "seen by": None, "verdict": None, "seconds": {}}
-    if not ids:
-        return row
-    found = _child(mutant, "--scale", scale, "--seed", str(seed), "--claims", *ids)
-    lines = [line for line in found.stdout.splitlines() if line.startswith("{")]
-    for one in map(json.loads, lines):
-        if one["seen"]:
-            row["seen by"], row["verdict"] = one["claim"], one["verdict"]
-        else:
-            row["seconds"][one["claim"]] = one["seconds"]
-    if found.returncode:  # the mutant does not even let the package be imported
-        row["seen by"], row["verdict"] = ids[0], found.stderr[-200:]
+def _claims_as_they_are(record: Record, ids: list[str], scale: str, seed: int) -> None:
+    """Verdicts and seconds without a mutant, where they are not known."""
+    stale = {}
+    for id in ids:
+        row = record.claims.get((scale, id), {})
+        if row.get("code") != _claim_code(id):
+            stale[id] = float(row.get("seconds", 60))
+    for id, verdict, seconds in ask(None, stale, scale, seed):
+        record.keep(
+            {
+                "scale": scale,
+                "claim": id,
+                "code": _claim_code(id),
+                "verdict": verdict,
+                "seconds": seconds,
+            }
+        )
+        print(f"{verdict:<44} {id}", flush=True)
+
+
+def _shown(
+    record: Record, mutant: Mutant, away: Mapping[str, int], scale: str, seed: int
+) -> dict[str, Any]:
+    alone = {id: record.claims[scale, id] for id in away}
+    usual = {
+        id: float(row["seconds"]) for id, row in alone.items() if row["verdict"] in GOOD
+    }
+    usual = dict(sorted(usual.items(), key=lambda one: one[1] * away[one[0]]))
+    row = {
+        "scale": scale,
+        "file": mutant.file,
+        "function": mutant.function,
+        "before": mutant.before,
+        "after": mutant.after,
+        "code": code_in_reach(mutant),
+        "claims": len(usual),
+        "seen by": "",
+        "verdict": "",
+        "tests": "",
+    }
+    for id, verdict, _ in ask(mutant, usual, scale, seed):
+        if verdict not in (alone[id]["verdict"], "no answer"):
+            return row | {"code": mutant.digest(), "seen by": id, "verdict": verdict}
     return row
 
 
-def _child(mutant: Mutant, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, __file__, "--one", mutant.key, *arguments]
+def _tests_see(mutant: Mutant) -> bool:
+    command = [sys.executable, __file__, "--tests-of", mutant.key]
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(
-        command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False
+    found = subprocess.run(
+        command, capture_output=True, cwd=ROOT, env=environment, check=False
     )
+    return found.returncode != 0
 
 
-def _word(row: dict) -> str:
-    if row["seen by"] is not None:
+def _word(row: Mapping[str, Any]) -> str:
+    if row["seen by"]:
         return f"seen by {row['seen by']}"
-    if row.get("tests"):
+    if row["tests"] == "seen":
         return "seen by tests alone"
     return f"not seen by {row['claims']} claims"
-
-
-def _summary(record: dict, scale: str, mutants: list[Mutant]) -> int:
-    rows = [record["mutants"][f"{scale} {mutant.key}"] for mutant in mutants]
-    by_claims = sum(row["seen by"] is not None for row in rows)
-    by_tests = sum(row["seen by"] is None and bool(row.get("tests")) for row in rows)
-    print(
-        f"{len(rows)} mutants at {scale}: {by_claims} seen by a claim"
-        f" ({by_claims / len(rows):.0%}), {by_tests} by tests alone,"
-        f" {len(rows) - by_claims - by_tests} by neither"
-    )
-    return int(by_claims < GOALS[scale] * len(rows))
-
-
-def _read() -> dict:
-    if RECORD.exists():
-        return json.loads(RECORD.read_text(encoding="utf-8"))
-    return {"seconds": {}, "mutants": {}}
-
-
-def _write(record: dict) -> None:
-    RECORD.parent.mkdir(exist_ok=True)
-    text = json.dumps(record, indent=1, ensure_ascii=False, sort_keys=True)
-    draft = RECORD.with_suffix(".draft")
-    draft.write_text(text + "\n", encoding="utf-8")
-    draft.replace(RECORD)
-    lines = ["| scale | mutant | seen by | verdict |", "|---|---|---|---|"]
-    for key, row in sorted(record["mutants"].items()):
-        scale, _, mutant = key.partition(" ")
-        cells = scale, f"`{mutant}`", _word(row), row["verdict"] or ""
-        lines.append("| " + " | ".join(one.replace("|", "∣") for one in cells) + " |")
-    RECORD.with_suffix(".md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _is_docstring(node: ast.stmt) -> bool:
@@ -348,26 +579,28 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def main() -> int:
-    """The campaign, or the work of one of its children."""
+    """The campaign, or unit tests with a mutant in place."""
     parser = argparse.ArgumentParser(description="Which claims see a wrong formula.")
     parser.add_argument("--scale", choices=sorted(GOALS), default="smoke")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
     parser.add_argument("--match", default="", help="only keys with this text")
     parser.add_argument("--tests", action="store_true", help="tests see the rest")
-    parser.add_argument("--one", help=argparse.SUPPRESS)
-    parser.add_argument("--claims", nargs="+", help=argparse.SUPPRESS)
-    parser.add_argument("--with-tests", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--tests-of", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.one is None:
+    if options.tests_of is not None:
+        (mutant,) = (one for one in table() if one.key == options.tests_of)
+        return try_tests(mutant)
+    sys.path.insert(0, str(ROOT))
+    with tempfile.TemporaryDirectory() as compiled:
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", compiled)
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+        os.environ.setdefault("XLA_FLAGS", QUICK_TO_COMPILE)
+        multiprocessing.get_context("forkserver").set_forkserver_preload(LIBRARIES)
         return campaign(
             options.scale, options.seed, options.jobs, options.match, options.tests
         )
-    (mutant,) = (one for one in table() if one.key == options.one)
-    if options.with_tests:
-        return try_tests(mutant)
-    try_claims(mutant, options.claims, options.scale, options.seed)
-    return 0
 
 
 if __name__ == "__main__":

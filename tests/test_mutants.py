@@ -28,7 +28,7 @@ def test_every_mutant_is_another_program():
 def test_claims_are_found_by_calls_and_imports():
     by_key = {mutant.function: mutant for mutant in TABLE}
     near = mutants.claims_that_reach(by_key["attended_bound"])
-    assert near == ["yang2024/lemma-9"]
+    assert near == {"yang2024/lemma-9": 1}
     # Through a private function, a helper of the room and `training`.
     far = mutants.claims_that_reach(by_key["_relative_eigenvalues"])
     assert "gatmiry2024/theorem-4.4" in far
@@ -36,17 +36,16 @@ def test_claims_are_found_by_calls_and_imports():
 
 
 def test_a_process_reads_the_mutant():
-    mutant = next(one for one in TABLE if one.function == "attended_bound")
+    mutant = next(one for one in TABLE if one.function == "moment_deviation")
     program = (
         f"import sys; sys.path.insert(0, {str(mutants.TABLE.parent)!r})\n"
         "import mutants\n"
         f"(one,) = (m for m in mutants.table() if m.key == {mutant.key!r})\n"
         "mutants.install(one)\n"
         "import iclab.theory\n"
-        "from types import SimpleNamespace\n"
-        "print(iclab.theory.attended_bound(SimpleNamespace(root_norm=3.0)))\n"
+        "print(iclab.theory.moment_deviation(3, 10_000, 2))\n"
     )
     found = mutants.subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert found.stdout.strip() == "6.0"
+    assert found.stdout.strip() == "0.12"  # half of 4kd/√n
