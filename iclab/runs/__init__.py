@@ -22,7 +22,10 @@ if TYPE_CHECKING:
         reread_sources as reread_sources,
     )
     from iclab.runs._engine import run_jobs as run_jobs
-    from iclab.runs._environment import usable_cores as usable_cores
+    from iclab.runs._environment import (
+        assigned_devices as assigned_devices,
+        usable_cores as usable_cores,
+    )
     from iclab.runs._events import (
         Engine as Engine,
         EngineProblem as EngineProblem,
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
         Told as Told,
     )
     from iclab.runs._function_code import function_digest as function_digest
-    from iclab.runs._job import Job as Job, Result as Result
+    from iclab.runs._job import Device as Device, Job as Job, Result as Result
     from iclab.runs._places import (
         VARIABLE as VARIABLE,
         importable as importable,

@@ -33,6 +33,8 @@ class Bench:
 
     folder: Path | None = None
     tell: Tell | None = None
+    # What trainings compute with, if whoever runs the job does not leave it to them.
+    precision: str | None = None
     begun: float = field(default_factory=time.monotonic)
     _span: tuple[float, float] = (0.0, 1.0)
     _places: Counter[str] = field(default_factory=Counter)

@@ -1,6 +1,9 @@
-"""Variables that make a process compute with one thread."""
+"""Variables that say what a process computes with: one thread, which device."""
 
 import os
+import subprocess
+import sys
+from typing import Any
 
 _SINGLE = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 _LIBRARIES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -19,3 +22,58 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+# For processes that we start: the device that is theirs, as "gpu:0" or "cpu:2".
+DEVICE = "ICLAB_DEVICE"
+# How drivers are told which cards a program may see.
+_VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
+
+
+def on_cpu() -> dict[str, str]:
+    """The CPU and nothing else, whatever is installed."""
+    return {"JAX_PLATFORMS": "cpu", DEVICE: ""}
+
+
+def on_gpu(index: int) -> dict[str, str]:
+    """One card of this machine alone, of which memory is taken as it is needed.
+
+    Cards are counted among those that the environment lets programs see.
+    """
+    seen = {}
+    for name in _VISIBLE:
+        named = [word for word in os.environ.get(name, "").split(",") if word.strip()]
+        seen[name] = named[index].strip() if index < len(named) else str(index)
+    # Empty: JAX takes the best that it finds, which is the card.
+    return {
+        "JAX_PLATFORMS": "",
+        "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+        DEVICE: "gpu:0",
+        **seen,
+    }
+
+
+def assigned_devices() -> list[Any]:
+    """Devices that this process may compute on: its own one, or all that JAX has."""
+    import jax
+
+    word = os.environ.get(DEVICE, "")
+    if not word:
+        return jax.devices()
+    kind, _, index = word.partition(":")
+    return [jax.devices(kind)[int(index)]]
+
+
+def count_gpus() -> int:
+    """How many cards JAX sees; asked in another process, which takes their memory."""
+    program = "import jax; print(sum(d.platform != 'cpu' for d in jax.devices()))"
+    environment = {**os.environ, "JAX_PLATFORMS": "", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    found = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    words = found.stdout.split()
+    return int(words[-1]) if found.returncode == 0 and words else 0

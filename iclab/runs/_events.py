@@ -55,7 +55,8 @@ def attempt(job: Job, tell: Tell | None = None) -> Outcome:
     While it runs, `tell` hears how far it is.
     """
     start, cpu = time.perf_counter(), time.process_time()
-    place = Bench(None if job.folder is None else Path(job.folder), tell)
+    folder = None if job.folder is None else Path(job.folder)
+    place = Bench(folder, tell, job.precision)
     before = place.spent()
     try:
         with at_bench(place):

@@ -8,11 +8,13 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from iclab.runs._code import code_digest
+
+Device = Literal["cpu", "gpu"]
 
 # What a job returns: arrays and plain JSON values, by name.
 Result = Mapping[str, Any]
@@ -27,7 +29,9 @@ class Job:
     and that `function` does not import by their names. The source of all that these
     reach is part of the job's own name. What is `packed` goes with the job to where it
     is run, as a third argument, and to no disk; `config` has to name it. In `folder`
-    it may keep what it wants to find again if it is killed and run once more.
+    it may keep what it wants to find again if it is killed and run once more. `device`
+    is what it wants to compute on, and `precision` what its trainings compute with;
+    both decide bits, so where they are unusual `config` has to say so too.
     """
 
     function: str
@@ -37,6 +41,8 @@ class Job:
     label: str = field(default="", compare=False)
     packed: bytes | None = field(default=None, compare=False, repr=False)
     folder: str | None = field(default=None, compare=False, repr=False)
+    device: Device = field(default="cpu", compare=False, repr=False)
+    precision: str | None = field(default=None, compare=False, repr=False)
 
     @property
     def modules(self) -> tuple[str, ...]:

@@ -17,8 +17,15 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from iclab.runs._cache import compilation_cache
-from iclab.runs._environment import one_thread
-from iclab.runs._events import Event, Outcome, Started, Told, attempt
+from iclab.runs._environment import on_cpu, on_gpu, one_thread
+from iclab.runs._events import (
+    EngineProblem,
+    Event,
+    Outcome,
+    Started,
+    Told,
+    attempt,
+)
 from iclab.runs._job import Job
 
 
@@ -30,48 +37,87 @@ class Processes:
     it was doing. Compiled programs are shared through the folder `cache`, if there is
     one. With `main=False` no process imports the program that is running: a script
     needs no `if __name__ == "__main__"` then.
+
+    They compute on the CPU, whatever is installed. With `gpus` there is one process
+    more for each card, alone on it, for the jobs that ask for one.
     """
 
-    def __init__(self, count: int, *, cache: Path | None = None, main: bool = True):
+    def __init__(
+        self,
+        count: int,
+        *,
+        cache: Path | None = None,
+        main: bool = True,
+        gpus: int = 0,
+    ):
         self.count = count
         self.cache = cache
         self.main = main
+        self.gpus = gpus
 
     def __call__(self, jobs: Sequence[Job]) -> Iterator[Event]:
         """Yield what happens to the jobs; no process outlives this."""
-        waiting = deque(jobs)
-        idle: list[_Process] = []
-        busy: list[_Process] = []
+        cards = [job for job in jobs if job.device == "gpu"]
+        if cards and not self.gpus:
+            raise EngineProblem("jobs ask for a GPU, and there is none")
+        seats = [_Seat(self._environment(on_gpu(card))) for card in range(self.gpus)]
+        queue = deque(cards)
+        plain = deque(job for job in jobs if job.device == "cpu")
+        places = [(seat, queue) for seat in seats]
+        places += [
+            (_Seat(self._environment(on_cpu())), plain) for _ in range(self.count)
+        ]
         try:
-            while waiting or busy:
-                while waiting and len(busy) < self.count:
-                    process = self._free(idle)
-                    busy.append(process)
-                    process.take(waiting.popleft())
-                    yield Started(process.job)
-                for process in _heard(busy):
-                    event = process.event()
-                    if isinstance(event, Outcome):
-                        busy.remove(process)
-                        if process.alive():
-                            idle.append(process)
-                    yield event
+            while queue or plain or any(seat.busy for seat, _ in places):
+                for seat, mine in places:
+                    if mine and not seat.busy:
+                        yield Started(seat.take(mine.popleft(), self.main))
+                yield from _news([seat for seat, _ in places if seat.busy])
         finally:
-            for process in [*idle, *busy]:
-                process.end()
+            for seat, _ in places:
+                seat.end()
 
-    def _free(self, idle: list["_Process"]) -> "_Process":
-        """A process with nothing to do, a new one if need be."""
-        while idle:
-            process = idle.pop()
-            if process.alive():
-                return process
-            process.end()
-        return _Process(self._environment(), self.main)
-
-    def _environment(self) -> dict[str, str]:
+    def _environment(self, device: Mapping[str, str]) -> dict[str, str]:
         shared = {} if self.cache is None else compilation_cache(self.cache)
-        return one_thread() | shared
+        return one_thread() | shared | dict(device)
+
+
+class _Seat:
+    """Room for one process at a time, which is started when it is needed."""
+
+    def __init__(self, environment: Mapping[str, str]):
+        self.busy = False
+        self._environment = environment
+        self._process: _Process | None = None
+
+    @property
+    def signals(self) -> tuple[Connection, int]:
+        """Ready when there is something to hear."""
+        assert self._process is not None
+        return self._process.signals
+
+    def take(self, job: Job, main: bool) -> Job:
+        """Begin a job, in a new process if need be."""
+        if self._process is not None and not self._process.alive():
+            self.end()
+        if self._process is None:
+            self._process = _Process(self._environment, main)
+        self._process.take(job)
+        self.busy = True
+        return job
+
+    def event(self) -> Told | Outcome:
+        """What there is to hear."""
+        assert self._process is not None
+        event = self._process.event()
+        self.busy = not isinstance(event, Outcome)
+        return event
+
+    def end(self) -> None:
+        """Leave no process behind."""
+        if self._process is not None:
+            self._process.end()
+        self._process = None
 
 
 class _Process:
@@ -123,12 +169,14 @@ class _Process:
         self._pipe.close()
 
 
-def _heard(busy: Sequence[_Process]) -> list[_Process]:
+def _news(busy: Sequence[_Seat]) -> Iterator[Told | Outcome]:
     """Wait until a process says something, has ended its job or died."""
     ready = multiprocessing.connection.wait(
-        [one for process in busy for one in process.signals]
+        [one for seat in busy for one in seat.signals]
     )
-    return [process for process in busy if any(s in ready for s in process.signals)]
+    for seat in busy:
+        if any(one in ready for one in seat.signals):
+            yield seat.event()
 
 
 def _death(code: int | None) -> str:

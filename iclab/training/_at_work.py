@@ -1,15 +1,16 @@
 """Training inside of a job: its state is kept, and others hear how far it is."""
 
 import time
-from typing import Any
+from typing import Any, cast, get_args
 
 import jax
 import numpy as np
 
-from iclab.core import DamagedFile
-from iclab.runs import Bench, bench, provenance
+from iclab.core import DamagedFile, require
+from iclab.runs import Bench, assigned_devices, bench, provenance
 from iclab.training._checkpoint import Checkpoints, OtherConfiguration
 from iclab.training._hooks import Hook
+from iclab.training._plan import Precision
 
 # Seconds from one checkpoint to the next: at least these, at most those, and between
 # them a twentieth of what the job has taken, so that little is done twice.
@@ -103,13 +104,24 @@ def at_work() -> list[Hook]:
     return [] if here is None else [AtWork(here)]
 
 
+def asked_precision(usual: Precision | None) -> Precision | None:
+    """The precision that whoever runs the job asks for, or else the usual one."""
+    here = bench()
+    asked = None if here is None else here.precision
+    if asked is None:
+        return usual
+    known = get_args(Precision)
+    require(asked in known, "train", "precision", f"one of {', '.join(known)}", asked)
+    return cast(Precision, asked)
+
+
 def _configuration() -> dict[str, Any]:
     known = provenance()
     versions = {f"version of {name}": v for name, v in known["versions"].items()}
     return versions | {
         "platform": known["platform"],
         "backend": jax.default_backend(),
-        "devices": jax.device_count(),
+        "devices": len(assigned_devices()),
     }
 
 

@@ -16,7 +16,8 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
 from iclab.core import finite_number, positive_integer, require
-from iclab.training._at_work import at_work
+from iclab.runs import assigned_devices
+from iclab.training._at_work import asked_precision, at_work
 from iclab.training._hooks import Hook, Record
 from iclab.training._plan import Optimiser, Precision
 from iclab.training._problem import AbstractProblem
@@ -63,6 +64,7 @@ def fit(
     A loss or gradient that is not finite, or a loss above `limit`, raises `Diverged`.
     """
     key = jax.random.key(0) if key is None else key
+    precision = asked_precision(precision)
     # A training with a folder of its own needs none of its job's.
     hooks = hooks if any(hook.keeps for hook in hooks) else [*hooks, *at_work()]
     course = Course(
@@ -358,7 +360,7 @@ class _Program(eqx.Module):
 
 
 def _program(rest: PyTree, keys: Keys, **others: Any) -> _Program:
-    mesh = Mesh(np.array(jax.devices()), ("batch",))
+    mesh = Mesh(np.array(assigned_devices()), ("batch",))
     frozen, static = eqx.partition(rest, eqx.is_array)
     program = _Program(
         frozen=frozen,

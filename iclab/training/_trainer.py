@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from iclab.core import positive_integer, require
+from iclab.runs import assigned_devices
 from iclab.training._core import Course, fit
 from iclab.training._hooks import Hook, Record, Validation
 from iclab.training._plan import Optimiser, Plan, described
@@ -58,7 +59,7 @@ def train(
     """
     positive_integer(checkpoint_every, "train", "checkpoint_every")
     positive_integer(log_every, "train", "log_every")
-    devices = jax.device_count()
+    devices = len(assigned_devices())
     rule = f"a multiple of the number of devices, {devices}"
     require(plan.batch % devices == 0, "train", "batch", rule, plan.batch)
     folder = RunFolder(out, described(plan, problem, model), tensorboard=tensorboard)

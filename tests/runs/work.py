@@ -132,3 +132,19 @@ def search(config, seed):
         hooks=[Watch()],
     )
     return {"model": found.model, "losses": found.losses}
+
+
+def place(config, seed):
+    """Which device of how many is its own; waits until all have said that."""
+    import jax
+
+    from iclab.runs import assigned_devices
+
+    folder = Path(config["folder"])
+    (device,) = assigned_devices()
+    (folder / f"at-{seed}").touch()
+    until(lambda: (folder / "go").exists())
+    return {
+        "device": f"{device.id} of {len(jax.devices())}",
+        "platforms": os.environ["JAX_PLATFORMS"],
+    }

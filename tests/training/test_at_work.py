@@ -11,8 +11,17 @@ import optax
 import pytest
 
 from iclab.runs import Bench, Job, Outcome, Processes, Store, at_bench, run_jobs
-from iclab.training import Hook, Trained, descend, fit, minimise
+from iclab.training import (
+    Hook,
+    Optimiser,
+    Plan,
+    Trained,
+    descend,
+    fit,
+    minimise,
+)
 from iclab.training._problem import Exact
+from tests.refusals import refused
 from tests.runs import work
 
 
@@ -153,3 +162,22 @@ def test_a_killed_job_repeats_little_and_ends_with_the_same_bits(tmp_path):
     for name in ("model", "losses"):
         np.testing.assert_array_equal(again.result[name], whole.result[name])
     assert not place.exists()
+
+
+def test_whoever_runs_a_job_chooses_the_precision():
+    def trained():
+        one = Plan(3, 1, Optimiser("sgd", 0.1), precision="float32")
+        return fit(
+            Exact(lambda x: jnp.sum(x**2)),
+            jnp.ones(2),
+            one.optimiser,
+            steps=one.steps,
+            precision=one.precision,
+        ).model.dtype
+
+    assert trained() == jnp.float32
+    with at_bench(Bench(precision="float64")):
+        assert trained() == jnp.float64
+    rule = "train: `precision` must be one of float32, float64, bfloat16, got half"
+    with refused(rule), at_bench(Bench(precision="half")):
+        trained()
