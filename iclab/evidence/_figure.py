@@ -111,6 +111,11 @@ class Figure:
     nothing, `said(tables)` and `expect(tables)` draw nothing: the former holds what the
     paper says of its figure against the tables, the latter what we find. All three take
     any part of the tables, and a table that they ask for in vain is said to be missing.
+
+    Every unit has a key of its own. Where units must see the same samples, the figure
+    is `seeded`: their settings have the `seed` besides, for what they share. `trains`
+    says of a unit's settings whether it is training, which may run on an accelerator;
+    all else stays on the CPU.
     """
 
     id: str
@@ -121,6 +126,8 @@ class Figure:
     expect: Callable[[Tables], Sequence[Evidence]]
     said: Callable[[Tables], Sequence[Sentence]] | None = None
     settings: type | None = None
+    seeded: bool = False
+    trains: Callable[[Mapping[str, Any]], bool] = lambda settings: False
 
     def settings_at(self, scale: Scale, changes: Mapping[str, Any] = {}) -> Any:
         """The settings of a scale, with `changes`; the scale itself if there are none.

@@ -21,7 +21,7 @@ from iclab.evidence import (
     judge_figure,
 )
 from iclab.papers._catalog import load_figure, module_name
-from iclab.runs import Job, Result
+from iclab.runs import Device, Job, Result
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -86,12 +86,15 @@ def figure_jobs(
     *,
     retrain: bool = False,
     changes: Mapping[str, Any] = {},
+    device: Device = "cpu",
+    precision: str | None = None,
 ) -> dict[str, Job]:
     """The jobs that compute a figure's tables, by the table's name.
 
     Figures that compute the same tables with the same function share their jobs. With
     `retrain` what comes trained with the package is trained anew; `changes` are
-    settings in place of those of the scale.
+    settings in place of those of the scale. `device` and `precision` are for units that
+    train: with others than usual they are other jobs.
     """
     figure = load_figure(entry)
     module = figure.compute.__module__
@@ -99,18 +102,30 @@ def figure_jobs(
 
     def changed(settings: Mapping[str, Any]) -> dict[str, Any]:
         anew = retrain and settings.get("shipped") is True
-        return {**settings, "shipped": False} if anew else dict(settings)
+        own = {**settings, "shipped": False} if anew else dict(settings)
+        return own | {"seed": seed} if figure.seeded else own
 
-    return {
-        name: Job(
+    def job(name: str, values: Mapping[str, Any]) -> Job:
+        config = {"compute": compute, "table": name, "settings": changed(values)}
+        trains = figure.trains(values)
+        unusual = {
+            "device": device if device != "cpu" else None,
+            "precision": precision,
+        }
+        if trains:
+            config |= {name: word for name, word in unusual.items() if word}
+        return Job(
             "iclab.papers._job_functions:compute_table",
-            {"compute": compute, "table": name, "settings": changed(values)},
+            config,
             seed,
             (module,),
             f"{entry.id} · {name}",
+            device=device if trains else "cpu",
+            precision=precision if trains else None,
         )
-        for name, values in figure.jobs(figure.settings_at(scale, changes)).items()
-    }
+
+    units = figure.jobs(figure.settings_at(scale, changes))
+    return {name: job(name, values) for name, values in units.items()}
 
 
 def finish_figure(

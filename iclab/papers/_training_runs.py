@@ -33,3 +33,8 @@ def to_multiples(matrices: np.ndarray) -> np.ndarray:
     multiples = mean_diagonal(matrices)[..., None, None] * np.eye(matrices.shape[-1])
     sizes = np.linalg.norm(matrices, axis=(-2, -1))
     return np.asarray(np.linalg.norm(matrices - multiples, axis=(-2, -1)) / sizes)
+
+
+def seeded(key: Any, seed: int) -> Any:
+    """A key that units of a figure share, for a seed; that of seed 0 is itself."""
+    return key if seed == 0 else jax.random.fold_in(key, seed)

@@ -145,9 +145,13 @@ class Instance(NamedTuple):
     B: np.ndarray
 
 
-def instance(run: int, d: int, layers: int, initial_std: float) -> Instance:
-    """Covariance and start of a run: the same wherever the run appears."""
-    rng = np.random.default_rng([2023, run])
+def instance(settings: Mapping[str, Any], run: int) -> Instance:
+    """Covariance and start of a run: the same wherever it appears with this seed."""
+    d, layers, initial_std = (
+        settings[name] for name in ("dimension", "layers", "initial_std")
+    )
+    seed = settings.get("seed", 0)
+    rng = np.random.default_rng([2023, run, seed] if seed else [2023, run])
     D = standard_deviations(d)
     Q, R = np.linalg.qr(rng.normal(size=(d, d)))
     U = Q * np.sign(np.diag(R))  # uniform on the orthogonal group
@@ -159,11 +163,8 @@ def instance(run: int, d: int, layers: int, initial_std: float) -> Instance:
 
 def train_exactly(settings: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Several runs on the exact loss with B = 0; starts as in `train_on_batch`."""
-    d, layers, n = (settings[name] for name in ("dimension", "layers", "samples"))
-    runs = [
-        instance(run, d, layers, settings["initial_std"])
-        for run in range(settings["runs"])
-    ]
+    n = settings["samples"]
+    runs = [instance(settings, run) for run in range(settings["runs"])]
     roots = np.stack([one.root for one in runs])
     starts = np.stack([one.A for one in runs])
     result = _train_exactly(starts, roots, n, settings["steps"])
@@ -184,8 +185,8 @@ def train_on_batch(settings: Mapping[str, Any], key: Any) -> dict[str, np.ndarra
     `batch` "tokens" is a batch of `draws` prompts in token space, as in the paper.
     "wishart" draws `draws` sample covariances and integrates w and the query out.
     """
-    d, layers, n = (settings[name] for name in ("dimension", "layers", "samples"))
-    run = instance(settings["run"], d, layers, settings["initial_std"])
+    d, n = settings["dimension"], settings["samples"]
+    run = instance(settings, settings["run"])
     start = (run.A, run.B) if settings["free_B"] else (run.A,)
     root, inverse_root = run.root, run.inverse_root
     if settings["whitened"]:
@@ -281,10 +282,10 @@ def fresh_losses(
 
 def train_multiples(settings: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Runs on the exact loss with A_i = a_i Σ⁻¹, B_i = b_i I; as near as can be."""
-    d, layers, n = (settings[name] for name in ("dimension", "layers", "samples"))
+    d, n = settings["dimension"], settings["samples"]
     starts = []
     for run in range(settings["runs"]):
-        one = instance(run, d, layers, settings["initial_std"])
+        one = instance(settings, run)
         A, B = _whitened((one.A, one.B), one.root, one.inverse_root)
         starts.append((mean_diagonal(A), mean_diagonal(B)))
     start = tuple(jnp.asarray(np.stack(leaves)) for leaves in zip(*starts, strict=True))

@@ -249,4 +249,6 @@ FIGURE = Figure(
     expect,
     said=said,
     settings=Plain,
+    seeded=True,
+    trains=lambda settings: "run" in settings,
 )

@@ -149,4 +149,6 @@ FIGURE = Figure(
     expect,
     said=said,
     settings=Plain,
+    seeded=True,
+    trains=lambda settings: "run" in settings,
 )

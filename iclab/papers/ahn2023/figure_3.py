@@ -244,4 +244,6 @@ FIGURE = Figure(
     expect,
     said=said,
     settings=Free,
+    seeded=True,
+    trains=lambda settings: "run" in settings,
 )

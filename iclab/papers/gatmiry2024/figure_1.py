@@ -246,4 +246,5 @@ FIGURE = Figure(
     expect,
     said=said,
     settings=Settings,
+    trains=lambda settings: True,
 )

@@ -239,4 +239,5 @@ FIGURE = Figure(
     expect,
     said=said,
     settings=Settings,
+    trains=lambda settings: True,
 )

@@ -325,4 +325,5 @@ FIGURE = Figure(
     expect,
     said=said,
     settings=Settings,
+    trains=lambda settings: settings["kind"] == "trained",
 )

@@ -334,4 +334,5 @@ FIGURE = Figure(
     expect,
     said=said,
     settings=Settings,
+    trains=lambda settings: settings["kind"] == "trained",
 )

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int
 from iclab.core import require
 from iclab.evidence import setting
 from iclab.models import Encoder
-from iclab.papers._training_runs import blocks, quick_key
+from iclab.papers._training_runs import blocks, quick_key, seeded
 from iclab.papers.yang2024._experiments import (
     EPOCH,
     FourLayers,
@@ -23,6 +23,7 @@ from iclab.papers.yang2024._experiments import (
     four_layer_job,
     start_encoder,
 )
+from iclab.runs import parts
 from iclab.tasks import Representation
 from iclab.theory import representation_infimum
 from iclab.training import (
@@ -105,15 +106,15 @@ def equal_compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     A row for every run; losses are means over blocks of steps.
     """
     s = settings
-    task = dictionary_of(s)
+    task, seed = dictionary_of(s), settings.get("seed", 0)
     # Tests come from the dictionary's seed: the same for all numbers of heads.
     measure = eqx.filter_jit(
-        distances(task, s["tests"], jax.random.key(s["dictionary"]))
+        distances(task, s["tests"], seeded(jax.random.key(s["dictionary"]), seed))
     )
-    keys = [jax.random.key(run) for run in s["runs"]]
+    keys = [seeded(jax.random.key(run), seed) for run in s["runs"]]
     steps = steps_affordable(s, s["heads"], keys[0])
     curves, ends = [], []
-    for run_key in keys:
+    for run_key in parts(keys):
         model, losses = train_encoder(s, task, s["heads"], steps, run_key)
         curves.append(np.asarray(losses))
         ends.append([float(one) for one in measure(model)])

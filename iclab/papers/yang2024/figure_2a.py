@@ -218,4 +218,6 @@ FIGURE = Figure(
     expect,
     said=said,
     settings=TrainedLayer,
+    seeded=True,
+    trains=lambda settings: True,
 )

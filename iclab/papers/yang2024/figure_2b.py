@@ -208,4 +208,6 @@ FIGURE = Figure(
     expect,
     said=said,
     settings=Settings,
+    seeded=True,
+    trains=lambda settings: True,
 )

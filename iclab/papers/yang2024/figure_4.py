@@ -34,6 +34,7 @@ from iclab.papers._drawing import (
     parts,
     sheet,
 )
+from iclab.papers._training_runs import seeded
 from iclab.papers.yang2024._experiments import (
     EPOCH,
     KINDS,
@@ -42,6 +43,7 @@ from iclab.papers.yang2024._experiments import (
     epochs_above,
     train_one_layer,
 )
+from iclab.runs import parts as job_parts
 
 # Fewer heads than N broken, N or more drawn through.
 _COLORS = (ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY, ORANGE, BLACK)
@@ -104,10 +106,11 @@ def jobs(settings: Settings) -> dict[str, dict[str, Any]]:
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     """L − L* along training, a row for every number of heads."""
     s = settings
-    task, start = dictionary_of(s), jax.random.key(s["start"])
+    task = dictionary_of(s)
+    start = seeded(jax.random.key(s["start"]), s.get("seed", 0))
     runs = [
         train_one_layer(s, task, heads, jax.random.fold_in(start, heads))
-        for heads in s["heads"]
+        for heads in job_parts(s["heads"], weights=s["heads"])
     ]
     gaps = np.stack([np.asarray(run.losses) for run in runs])
     return {
@@ -393,4 +396,6 @@ FIGURE = Figure(
     expect,
     said=said,
     settings=Settings,
+    seeded=True,
+    trains=lambda settings: True,
 )

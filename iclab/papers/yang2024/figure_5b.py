@@ -151,4 +151,6 @@ FIGURE = Figure(
     expect,
     said=said,
     settings=EqualCompute,
+    seeded=True,
+    trains=lambda settings: True,
 )

@@ -236,4 +236,6 @@ FIGURE = Figure(
     draw,
     expect,
     settings=Settings,
+    seeded=True,
+    trains=lambda settings: True,
 )

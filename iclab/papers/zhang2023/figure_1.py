@@ -39,6 +39,7 @@ from iclab.papers._drawing import (
     parts,
     sheet,
 )
+from iclab.papers._training_runs import seeded
 from iclab.papers.zhang2023._gpt2_training import Settings as Training, build
 from iclab.tasks import AbstractTask, Exponential, Fixed, LinearRegression
 from iclab.theory import lsa_limit_risk
@@ -189,7 +190,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
 
     Every job draws the same prompts.
     """
-    run = Training(**settings["training"])
+    run, seed = Training(**settings["training"]), settings.get("seed", 0)
     d, lengths = run.dimension, settings["lengths"]
     predictor: AbstractPredictor = LeastSquares()
     if "covariance" in settings["training"]:
@@ -197,7 +198,8 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
             predictor = _from_file(settings, run)
         else:
             own = settings.get("shipped")
-            predictor = shipped(weights_name(run)) if own else trained(run)
+            fresh = dataclasses.replace(run, seed=seed)
+            predictor = shipped(weights_name(run)) if own else trained(fresh)
     table: dict[str, Any] = {
         "lengths": lengths,
         "context": run.context,
@@ -212,7 +214,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
             groups=settings["groups"],
             prompts=settings["prompts"],
             normalisation=d * (c or 1.0),
-            key=jax.random.key(number),
+            key=seeded(jax.random.key(number), seed),
         )[""]
         table[f"{name}: mean"] = curve.mean
         table[f"{name}: lower"] = curve.lower
@@ -565,4 +567,6 @@ FIGURE = Figure(
     expect,
     said=said,
     settings=Settings,
+    seeded=True,
+    trains=lambda settings: "covariance" in settings["training"],
 )
