@@ -43,6 +43,7 @@ _FOLDERS = (
     "report",
     "runs",
     "tasks",
+    "testing",
     "theory",
     "training",
 )

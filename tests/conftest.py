@@ -1,9 +1,11 @@
 """Fixtures for the whole suite."""
 
+import importlib
 import os
 import random
 import shutil
 import signal
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -55,6 +57,23 @@ def unchecked() -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture
+def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The rooms as a new process finds them; what is opened is forgotten after."""
+    from iclab.papers import _rooms
+
+    path, modules = list(sys.path), set(sys.modules)
+    monkeypatch.setattr(_rooms, "_named", [])
+    monkeypatch.setattr(_rooms, "_here_folders", [])
+    _rooms._opened.cache_clear()
+    yield
+    _rooms._opened.cache_clear()
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        del sys.modules[name]
+    importlib.invalidate_caches()
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ from iclab.tasks import (
     Gamma,
     LinearRegression,
     LogNormal,
+    NoisyLabels,
     NonlinearRegression,
     OrthogonalQuery,
     Quadratic,
@@ -30,6 +31,7 @@ from iclab.tasks import (
     TaskShift,
     Uniform,
 )
+from iclab.testing import check_task
 from tests.assertions import assert_close, assert_mean_close
 from tests.refusals import refused
 
@@ -183,6 +185,13 @@ TASKS = (
         1.9,
     ),
     Member(
+        "noisy labels",
+        lambda noise: NoisyLabels(_linear(3.0), noise),
+        COVARIANCE,
+        COVARIANCE,
+        1.7,
+    ),
+    Member(
         "orthogonal query",
         lambda noise: OrthogonalQuery(_linear(noise)),
         COVARIANCE,
@@ -224,7 +233,7 @@ def _prompts(name):
 def test_no_task_is_missing():
     def finals(cls):
         children = [
-            child for child in cls.__subclasses__() if "iclab" in child.__module__
+            child for child in cls.__subclasses__() if "iclab.tasks" in child.__module__
         ]
         return {leaf for child in children for leaf in finals(child)} or {cls}
 
@@ -232,16 +241,11 @@ def test_no_task_is_missing():
 
 
 @every_task
-def test_shapes(member):
+def test_the_public_contract(member):
+    """Shapes, keys, batches, labels one by one."""
     task = member.make(0.5)
-    prompt = task.sample(jax.random.key(0), N)
     assert task.dimension == D
-    assert prompt.examples.shape == (N, D)
-    assert prompt.labels.shape == (N,)
-    assert prompt.query.shape == (D,)
-    assert prompt.target.shape == ()
-    assert int(prompt.count) == N
-    assert all(jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(prompt))
+    check_task(task, examples=N)
 
 
 @every_task

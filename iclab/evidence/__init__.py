@@ -33,7 +33,11 @@ if TYPE_CHECKING:
         names as names,
         number as number,
     )
-    from iclab.evidence._paper import Paper as Paper
+    from iclab.evidence._paper import (
+        KEY_RULE as KEY_RULE,
+        Paper as Paper,
+        is_key as is_key,
+    )
     from iclab.evidence._runner import (
         AS_PRINTED as AS_PRINTED,
         GOOD_VERDICTS as GOOD_VERDICTS,

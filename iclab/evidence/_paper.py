@@ -6,6 +6,14 @@ from dataclasses import dataclass
 _KEY = re.compile(r"[a-z][a-z0-9_-]*")
 
 
+KEY_RULE = "must be small letters, digits, - or _, a letter first"
+
+
+def is_key(word: str) -> bool:
+    """Whether a word can be the key of a paper."""
+    return _KEY.fullmatch(word) is not None
+
+
 @dataclass(frozen=True)
 class Paper:
     """One paper: what a reader needs to find it and to cite it."""
@@ -32,6 +40,5 @@ class Paper:
     """A complete BibTeX entry, under `key`, that ends with its closing brace."""
 
     def __post_init__(self):
-        if not _KEY.fullmatch(self.key):
-            rule = "must be small letters, digits, - or _, a letter first"
-            raise ValueError(f"Paper: `key` {rule}, got {self.key!r}")
+        if not is_key(self.key):
+            raise ValueError(f"Paper: `key` {KEY_RULE}, got {self.key!r}")

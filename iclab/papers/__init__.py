@@ -30,9 +30,14 @@ if TYPE_CHECKING:
     from iclab.papers._offers import GROUP as GROUP
     from iclab.papers._recipes import recipe as recipe
     from iclab.papers._rooms import (
+        TAKEN as TAKEN,
         Room as Room,
         RoomProblem as RoomProblem,
+        file_name as file_name,
+        is_id as is_id,
         open_rooms as open_rooms,
+        open_rooms_here as open_rooms_here,
+        package_name as package_name,
         room_problems as room_problems,
         rooms as rooms,
     )

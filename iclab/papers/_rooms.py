@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from iclab.evidence import Entry, Paper
+from iclab.evidence import Entry, Paper, is_key
 from iclab.papers._offers import offered_by_packages
 from iclab.runs import VARIABLE, importable, named_folders, package_folder
 
@@ -26,7 +26,7 @@ _BUILT_IN = ("zhang2023", "ahn2023", "yang2024", "gatmiry2024", "findings")
 
 _TAIL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # Pages of a report that are no paper's.
-_TAKEN = ("index", "errata")
+TAKEN = ("index", "errata")
 
 
 class RoomProblem(ValueError):
@@ -56,7 +56,7 @@ class Room:
 
     def file(self, entry: Entry) -> Path:
         """The file of an entry."""
-        return self.folder / f"{_stem(entry.base)}.py"
+        return self.folder / file_name(entry.base)
 
     def module(self, entry: Entry) -> str:
         """The module of an entry: `zhang2023/theorem-4.1` is in `theorem_4_1`."""
@@ -89,7 +89,45 @@ def open_rooms(folders: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
     return room_problems()
 
 
+def open_rooms_here(words: Iterable[str]) -> tuple[str, ...]:
+    """Add rooms that ids or keys name and that are folders here; gives their folders.
+
+    Of a key that no room has, `key` in the current folder is opened, or the current
+    folder itself if it holds the package of that name. This runs code, as `open_rooms`
+    does: whoever types the name of a folder means it.
+    """
+    found = []
+    known = {room.key for room in rooms()}
+    for key in dict.fromkeys(word.partition("/")[0] for word in words):
+        folder = None if key in known else _here(key)
+        if folder is not None and folder not in _here_folders:
+            _here_folders.append(folder)
+            found.append(folder)
+    if found:
+        _opened.cache_clear()
+    return tuple(found)
+
+
+def _here(key: str) -> str | None:
+    """The folder in which the room of a key is written, as `iclab new` does it."""
+    if not is_key(key):
+        return None
+    for folder in (key, os.curdir):
+        try:
+            if package_folder(folder).name == package_name(key):
+                return folder
+        except ValueError:
+            continue
+    return None
+
+
+def package_name(key: str) -> str:
+    """The package in which `iclab new` writes a room."""
+    return key.replace("-", "_")
+
+
 _named: list[str] = []
+_here_folders: list[str] = []
 
 
 @functools.cache
@@ -124,7 +162,8 @@ def _offered(problems: list[str]) -> Iterator[tuple[str, str, str]]:
         yield package, f"the package {owner}", ""
     environment = [(folder, VARIABLE, "") for folder in named_folders()]
     flags = [(folder, "--room", f"--room {folder}") for folder in _named]
-    for folder, by, flag in [*environment, *flags]:
+    here = [(folder, "here", "") for folder in _here_folders]
+    for folder, by, flag in [*environment, *flags, *here]:
         origin = f"{folder} ({by})"
         try:
             yield importable(package_folder(folder)), origin, flag
@@ -183,7 +222,7 @@ def _contents(module: ModuleType) -> tuple[Paper, tuple[Entry, ...], dict[str, s
 def _check(room: Room) -> None:
     """See that ids, files and contents agree, one to one."""
     key = room.key
-    if key in _TAKEN:
+    if key in TAKEN:
         raise ValueError(f"the key of a paper cannot be {key}")
     for id in [*(entry.id for entry in room.entries), *room.recipes]:
         first, _, tail = id.partition("/")
@@ -209,6 +248,17 @@ def _once(words: Sequence[str], message: str) -> None:
     for word, count in Counter(words).items():
         if count > 1:
             raise ValueError(message.format(word))
+
+
+def is_id(word: str) -> bool:
+    """Whether a word can be an id: `key/theorem-1.2`."""
+    key, _, tail = word.partition("/")
+    return is_key(key) and _TAIL.fullmatch(tail) is not None
+
+
+def file_name(id: str) -> str:
+    """The file of an id in its room's folder."""
+    return f"{_stem(id)}.py"
 
 
 def _stem(id: str) -> str:

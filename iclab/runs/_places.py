@@ -39,12 +39,14 @@ def importable(package: Path) -> str:
     name = package.name
     if not name.isidentifier():
         raise ValueError(f"its name {name!r} is no name of a Python package")
-    if _location(name) is None:
-        # Last, so that nothing beside the package hides a library.
+    if _location(name) != package:
+        # Last, so that nothing beside the package hides a library. Before it, there may
+        # be a mere folder of this name: a package wins over that.
         sys.path.append(str(package.parent))
         importlib.invalidate_caches()
     found = _location(name)
     if found != package:
+        sys.path.remove(str(package.parent))
         raise ValueError(f"the name {name} is taken by {found}: rename the folder")
     return name
 

@@ -70,7 +70,7 @@ def draw(tables):
 def expect(tables):
     """It rises."""
     rise = float(np.diff(tables["line"]["x"]).min())
-    return [Evidence("The line rises", rise, ">=", 1.0)]
+    return [Evidence("The line rises", rise, ">=", 1.0, "whole numbers")]
 
 
 FIGURE = Figure("{key}/figure-1", "A line", jobs, compute, draw, expect)
@@ -82,6 +82,14 @@ FILES = {
     "figure_1.py": FIGURE,
     "_numbers.py": "TWO = 2\n",
 }
+
+
+def edit(folder: Path, file: str, old: str, new: str) -> None:
+    """Put `new` in the place of `old` in a file of a room."""
+    path = folder / file
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
 
 
 def write_room(parent: Path, key: str, name: str = "") -> Path:

@@ -7,22 +7,8 @@ import sys
 import pytest
 
 from iclab import papers
-from iclab.papers import _offers, _rooms
-from tests.papers.small_room import write_room
-
-
-@pytest.fixture
-def registry(monkeypatch):
-    """The registry as a new process finds it; what is opened is forgotten after."""
-    path, modules = list(sys.path), set(sys.modules)
-    monkeypatch.setattr(_rooms, "_named", [])
-    _rooms._opened.cache_clear()
-    yield
-    _rooms._opened.cache_clear()
-    sys.path[:] = path
-    for name in set(sys.modules) - modules:
-        del sys.modules[name]
-    importlib.invalidate_caches()
+from iclab.papers import _offers
+from tests.papers.small_room import edit, write_room
 
 
 def _keys() -> list[str]:
@@ -43,6 +29,33 @@ def test_a_folder_is_a_room_like_the_others(registry, tmp_path):
     assert papers.method(claim).summary == "Theorem 1.2."
     assert papers.claim_job(claim, "smoke", 0).run()["verdict"] == "holds"
     assert papers.select()[-2:] == (claim, figure)
+
+
+def test_a_room_is_found_where_it_is_by_its_name(registry, tmp_path, monkeypatch):
+    write_room(tmp_path / "near-2026" / "src", "near-2026", "near_2026")
+    monkeypatch.chdir(tmp_path)
+    assert papers.open_rooms_here(["zhang2023", "far2026/x", "..", "/", ""]) == ()
+    assert papers.open_rooms_here(["near-2026/theorem-1.2"]) == ("near-2026",)
+    assert papers.room("near-2026").flag == ""
+    assert papers.open_rooms_here(["near-2026"]) == ()
+
+
+def test_a_room_is_found_from_inside(registry, tmp_path, monkeypatch):
+    write_room(tmp_path, "inside2026")
+    monkeypatch.chdir(tmp_path)
+    assert papers.open_rooms_here(["inside2026"]) == ("inside2026",)
+    monkeypatch.chdir(tmp_path / "inside2026")
+    assert papers.open_rooms_here(["other2026"]) == ()
+
+
+def test_a_folder_of_the_same_name_hides_no_room(registry, tmp_path, monkeypatch):
+    """As when Python is started beside what `iclab new` has written."""
+    write_room(tmp_path / "here2026" / "src", "here2026")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")
+    assert papers.open_rooms_here(["here2026"]) == ("here2026",)
+    claim, _ = papers.select(["here2026"])
+    assert papers.load_claim(claim).id == claim.id
 
 
 def test_folders_of_the_environment(registry, tmp_path, monkeypatch):
@@ -80,13 +93,6 @@ def test_two_rooms_with_one_key(registry, tmp_path):
     )
 
 
-def _edit(folder, file, old, new):
-    path = folder / file
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new), encoding="utf-8")
-
-
 WRONG = {
     "no-paper": (("contents.py", "PAPER = Paper", "PAPERS = Paper"),
                  "contents.py must have PAPER, a Paper"),
@@ -120,7 +126,7 @@ def test_a_room_that_is_not_right_is_one_line_and_the_rest_works(
 ):
     (file, old, new), reason = WRONG[case]
     folder = write_room(tmp_path, "wrong2026")
-    _edit(folder, file, old, new)
+    edit(folder, file, old, new)
     (problem,) = papers.open_rooms([folder])
     origin = f"wrong2026 of {folder} (--room)"
     assert problem == f"the room {origin} cannot be opened: {reason}"
@@ -160,8 +166,8 @@ def test_folders_that_are_no_rooms(registry, tmp_path):
 
 def test_claims_that_are_not_what_contents_say(registry, tmp_path):
     folder = write_room(tmp_path, "wrong2026")
-    _edit(folder, "theorem_1_2.py", 'Claim("wrong2026', 'Claim("other2026')
-    _edit(folder, "figure_1.py", "FIGURE = ", "PICTURE = ")
+    edit(folder, "theorem_1_2.py", 'Claim("wrong2026', 'Claim("other2026')
+    edit(folder, "figure_1.py", "FIGURE = ", "PICTURE = ")
     papers.open_rooms([folder])
     claim, figure = papers.select(["wrong2026"])
     with pytest.raises(ValueError, match=r"1_2.py has the id 'other2026/theorem-1.2'$"):

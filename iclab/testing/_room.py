@@ -1,0 +1,176 @@
+"""What every room promises."""
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from iclab import papers
+from iclab.evidence import (
+    GOOD_VERDICTS,
+    TEXTS,
+    Entry,
+    Given,
+    MissingTable,
+    Scale,
+    judge_figure,
+    names,
+)
+from iclab.runs import package_folder
+from iclab.testing._compare import fail
+
+
+def check_room(
+    room: str | os.PathLike[str], *, scale: Scale | None = "smoke", seed: int = 0
+) -> None:
+    """See that a room, a folder or the key of one that is known, is as it should be.
+
+    Contents and files agree; every claim holds at `scale` with its decoys rejected, or
+    is corrected where its entry has an erratum; every figure computes, draws and shows
+    what it says, with all of its tables and with any of them alone; and all results are
+    plain JSON. Numbers that texts name are found by the run. With `scale=None` nothing
+    is run: that is quick.
+
+    This imports the room's files and runs them.
+    """
+    opened = _opened(room)
+    for entry in opened.entries:
+        _check_entry(entry)
+        if scale is not None:
+            run = _run_claim if entry.kind == "claim" else _run_figure
+            _check_texts(entry, run(entry, scale, seed))
+
+
+def _opened(room: str | os.PathLike[str]) -> papers.Room:
+    word = os.fspath(room)
+    for one in papers.rooms():
+        if one.key == word:
+            return one
+    folder = Path(word).resolve()
+    problems = papers.open_rooms([folder])
+    try:
+        package = package_folder(folder)
+    except ValueError as reason:
+        fail(f"the room {word} cannot be opened: {reason}")
+    for one in papers.rooms():
+        if one.folder == package:
+            return one
+    raise AssertionError("; ".join(problems))
+
+
+def _check_entry(entry: Entry) -> None:
+    """An entry says something, and its file is what it says."""
+    for name in ("statement", "locator"):
+        if not getattr(entry, name).strip():
+            fail(f"{entry.id}: its entry has no {name}")
+    how = papers.method(entry)
+    silent = [
+        name for name, text in [("the file", how.summary), *how.steps] if not text
+    ]
+    if silent:
+        fail(f"{entry.id}: no docstring says what {silent[0]} does")
+    if entry.kind == "figure":
+        papers.load_figure(entry)
+        return
+    printed = papers.load_claim(entry).printed
+    replaced = printed is not None and not printed.beside
+    if replaced != (entry.erratum is not None):
+        fail(f"{entry.id}: an erratum in contents.py and `printed` go together")
+    if printed is not None and printed.beside and entry.remark is None:
+        fail(f"{entry.id}: a slip beside the claim goes with a remark in contents.py")
+
+
+def _run_claim(entry: Entry, scale: Scale, seed: int) -> Mapping[str, Any]:
+    """Check a claim; gives the numbers that its texts may name."""
+    result = papers.claim_job(entry, scale, seed).run()
+    _check_json(entry, result)
+    expected = "holds" if entry.erratum is None else "corrected"
+    if result["verdict"] == expected:
+        return result["numbers"]
+    bad = [case for case in result["cases"] if case["verdict"] == result["verdict"]]
+    reasons = {
+        "undecided": "no decoy was rejected",
+        "holds": "it has an erratum, and what is printed did not fail",
+        "corrected": "what is printed fails, and there is no erratum",
+    }
+    reason = reasons.get(result["verdict"], "")
+    if bad:
+        case = bad[0]
+        reason = (
+            f"{case['case']!r} predicted {case['relation']} {case['predicted']},"
+            f" measured {case['measured']} ± {case['error']} ({case['reason']}),"
+            f" decoy {case['decoy']}"
+        )
+    found = f"is {result['verdict']}: {reason}"
+    raise AssertionError(f"{entry.id} must be {expected}, and {found}")
+
+
+def _run_figure(entry: Entry, scale: Scale, seed: int) -> Mapping[str, Any]:
+    """Compute, judge and draw a figure; gives the numbers that its texts may name."""
+    jobs = papers.figure_jobs(entry, scale, seed)
+    tables = {}
+    for name, job in jobs.items():
+        _check_json(entry, job.config)
+        tables[name] = job.run()
+    with tempfile.TemporaryDirectory(prefix="iclab-") as folder:
+        result, files = papers.finish_figure(entry, tables, Path(folder) / "figures")
+        _check_json(entry, papers.figure_record(entry, result, files, 0.0, seed))
+    if len(tables) > 1:
+        for name, table in tables.items():
+            _check_part(entry, {name: table})
+    bad = [one for one in result.evidence if not one.holds]
+    if bad:
+        one = bad[0]
+        found = f"{one.value}, expected {one.relation} {one.bound}"
+        fail(f"{entry.id}: what it should show is not seen: {one.statement}: {found}")
+    if result.verdict not in GOOD_VERDICTS:
+        fail(f"{entry.id} is {result.verdict}: it shows nothing, or a main sentence of"
+             " its paper is not seen")  # fmt: skip
+    if not all(one.reason for one in result.evidence):
+        fail(f"{entry.id}: every bound needs its `reason`")
+    return result.numbers
+
+
+def _check_part(entry: Entry, part: Mapping[str, Any]) -> None:
+    """A part of the tables is drawn and judged, or said to be too little."""
+    figure = papers.load_figure(entry)
+    try:
+        judge_figure(figure, part, exploratory=True)
+        with contextlib.suppress(MissingTable):
+            figure.draw(Given(part))
+    except Exception as error:
+        only = next(iter(part))
+        remedy = "`draw`, `expect` and `said` take any part of the tables"
+        raise AssertionError(
+            f"{entry.id}: with the table {only!r} alone,"
+            f" {type(error).__name__}: {error}; {remedy}"
+        ) from error
+
+
+def _check_json(entry: Entry, value: Any) -> None:
+    try:
+        again = json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        fail(f"{entry.id}: its settings and results must be plain JSON: {error}")
+    if again != _listed(value):
+        fail(f"{entry.id}: JSON changes its settings or results: names must be words")
+
+
+def _listed(value: Any) -> Any:
+    """`value` with lists for tuples, as JSON has it."""
+    if isinstance(value, (tuple, list)):
+        return [_listed(one) for one in value]
+    if isinstance(value, Mapping):
+        return {name: _listed(one) for name, one in value.items()}
+    return value
+
+
+def _check_texts(entry: Entry, numbers: Mapping[str, Any]) -> None:
+    for field in TEXTS:
+        text = getattr(entry, field) or ""
+        missing = sorted(names(text) - set(numbers))
+        if missing:
+            fail(f"{entry.id}: its {field} names {missing[0]}, which no run has found")
