@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import iclab
 from iclab.cli._mistake import UserMistake
+from iclab.cli._new import add_new
 from iclab.cli._probe import add_probe
 from iclab.cli._train import add_train
 from iclab.evidence import SCALES
@@ -27,8 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from iclab import papers
 
     try:
-        for problem in papers.open_rooms(options.room):
-            print(f"iclab {options.command}: {problem}", file=sys.stderr)
+        _open_rooms(options)
         return options.run(options)
     except (papers.UnknownId, papers.RoomProblem, UserMistake) as mistake:
         print(f"iclab {options.command}: {mistake}", file=sys.stderr)
@@ -50,6 +50,21 @@ def _later(module: str, name: str) -> Callable[[argparse.Namespace], int]:
         return command(options)
 
     return run
+
+
+def _open_rooms(options: argparse.Namespace) -> None:
+    """Open the rooms that a command names; say which are here, and which cannot be."""
+    from iclab import papers
+
+    papers.open_rooms(options.room)
+    named = [*getattr(options, "ids", ()), getattr(options, "id", "")]
+    named = [] if getattr(options, "what", "") == "paper" else named  # not yet there
+    for folder in papers.open_rooms_here(named):
+        place = os.path.normpath(os.path.join(os.getcwd(), folder))
+        text = f"opened the room in {place}: its code is run"
+        print(f"iclab {options.command}: {text}", file=sys.stderr)
+    for problem in papers.room_problems():
+        print(f"iclab {options.command}: {problem}", file=sys.stderr)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -149,6 +164,7 @@ def _parser() -> argparse.ArgumentParser:
     cache.set_defaults(run=_later("_commands", "cache"))
     add_train(commands)
     add_probe(commands)
+    add_new(commands)
     command(
         "cite", _later("_commands", "cite"), "Print the BibTeX entry of a paper.", "+"
     )
