@@ -44,11 +44,10 @@ def main() -> None:
 
 def _found(folder: Path) -> Iterator[tuple[str, str, str, float]]:
     """Scale, item, job and seconds of every finished job whose item has a record."""
-    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     scales = {
-        record["id"]: record["scale"]
-        for record in results["results"]
-        if "error" not in record and not record.get("settings")
+        id: record.scale
+        for id, record in read_run(folder).records.items()
+        if not record.failed and not record.settings
     }
     for path in sorted(folder.glob("store/[0-9a-f][0-9a-f]/*/manifest.json")):
         job = json.loads(path.read_text(encoding="utf-8"))

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+# Where `iclab reproduce` writes and all others look, if nobody says otherwise.
+DEFAULT_FOLDER = "iclab-results"
+
 # Gives names to what is in the folders: no part of the names of jobs.
 __computes__ = False
 
@@ -41,6 +44,7 @@ _FOLDERS = (
     "papers",
     "probes",
     "report",
+    "results",
     "runs",
     "tasks",
     "testing",
@@ -50,16 +54,24 @@ _FOLDERS = (
 
 
 def load(
-    id: str, out: str | os.PathLike[str] = "iclab-results", *, frame: bool = False
+    id: str, out: str | os.PathLike[str] = DEFAULT_FOLDER, *, frame: bool = False
 ) -> Any:
     """Arrays of a figure or a claim, from the folder that `iclab reproduce` wrote.
 
     A figure gives its tables and a claim its cases: a dict, by name, of dicts of NumPy
     arrays. With `frame` all numbers come as one pandas DataFrame in long form.
     """
-    from iclab.report import load
+    from iclab import papers, results
 
-    return load(id, out, frame=frame)
+    try:
+        return results.load(id, out, frame=frame)
+    except results.NoResults:
+        known = papers.select([id.partition("@")[0]])
+        if id not in (entry.id for entry in known) and "@" not in id:
+            raise papers.UnknownId(
+                f"{id!r} is a paper: name one of its results, as in `iclab list`"
+            ) from None
+        raise
 
 
 def sweep(

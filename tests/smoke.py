@@ -8,9 +8,8 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from iclab.report import locked, read_run
+from iclab.results import Record, locked, read_run
 
 _TESTS = Path(__file__).parent
 
@@ -31,7 +30,7 @@ class SmokeRun:
     errors: str
 
     @functools.cached_property
-    def records(self) -> Mapping[str, Mapping[str, Any]]:
+    def records(self) -> Mapping[str, Record]:
         """The record of each item, by id."""
         return read_run(self.folder).records
 

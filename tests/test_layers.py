@@ -15,6 +15,7 @@ LAYERS = (
     ("probes",),
     ("training", "evaluation"),
     ("tasks", "models", "algorithms", "theory"),
+    ("results",),
     ("core", "evidence", "runs"),
 )
 DEPTH = {folder: depth for depth, layer in enumerate(LAYERS) for folder in layer}

@@ -7,7 +7,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from iclab import papers
 from iclab.cli._costs import times, times_words
@@ -15,7 +15,6 @@ from iclab.cli._lines import (
     case_line,
     duration,
     evidence_line,
-    last_line,
     sentence_line,
 )
 from iclab.cli._mistake import UserMistake as UserMistake, writing
@@ -27,6 +26,9 @@ from iclab.evidence import (
     describe_settings,
     setting_text,
 )
+
+if TYPE_CHECKING:
+    from iclab.results import Record
 
 # Width of the classes of errata.
 _CLASS = max(map(len, ERRATUM_CLASSES))
@@ -112,9 +114,10 @@ def _list_weights(options: argparse.Namespace) -> int:
 def show(options: argparse.Namespace) -> int:
     """Say what a result states, how it is checked, and what the last run found."""
     entries = papers.select(options.ids)
-    last = _last_results(Path(options.out))
+    last = _last_results(options)
     entries = [
-        entry.filled(last.get(entry.id, {}).get("numbers", {})) for entry in entries
+        last[entry.id].told(entry) if entry.id in last else entry.filled({})
+        for entry in entries
     ]
     if options.json:
         print_json(
@@ -124,7 +127,7 @@ def show(options: argparse.Namespace) -> int:
                     "method": _method_json(entry),
                     "settings": _settings_json(entry),
                     "seconds": times(entry),
-                    "last_result": last.get(entry.id),
+                    "last_result": last[entry.id].json() if entry.id in last else None,
                 }
                 for entry in entries
             ]
@@ -182,7 +185,7 @@ def _settings_json(entry: Entry) -> list[dict[str, Any]]:
 
 def report(options: argparse.Namespace) -> int:
     """Write the HTML report of a folder of results again."""
-    print(f"report: {write_report(Path(options.folder))}")
+    print(f"report: {write_report(options, Path(options.folder))}")
     return 0
 
 
@@ -208,38 +211,49 @@ def cache(options: argparse.Namespace) -> int:
     return 0
 
 
-def _last_results(folder: Path) -> Mapping[str, Mapping[str, Any]]:
-    """Records in `folder`, if there are any, by id."""
-    from iclab.report import NoResults, read_run
+def _last_results(options: argparse.Namespace) -> "Mapping[str, Record]":
+    """Records in the folder, if there are any, by id."""
+    from iclab.results import NoResults, first, read_run
 
     try:
-        return read_run(folder).records
+        run = read_run(options.out)
     except NoResults:
         return {}
+    for problem in first(run.problems):
+        say(options, problem)
+    return run.records
 
 
-def _show_last(record: Mapping[str, Any]) -> None:
+def say(options: argparse.Namespace, text: str) -> None:
+    """A line on standard error about what goes on without."""
+    print(f"iclab {options.command}: {text}", file=sys.stderr)
+
+
+def _show_last(record: "Record") -> None:
     """What was found for an item when it was last run, case by case."""
-    made = [record["scale"], f"seed {record['seed']}", duration(record["seconds"])]
-    made += [record["finished"][:10]] if record.get("finished") else []
-    _field("last result", f"{record['verdict']} ({', '.join(made)})")
-    if "error" in record:
-        _field("", last_line(record["error"]))
-    for case in record.get("cases", ()):
-        _field("", f"{case['verdict']}: {case_line(case)}")
-    for one in record.get("said", ()):
+    made = [record.scale, f"seed {record.seed}", duration(record.seconds)]
+    made += [record.finished[:10]] if record.finished else []
+    _field("last result", f"{record.verdict} ({', '.join(made)})")
+    if record.failed:
+        _field("", record.reason)
+    for case in record.cases:
+        _field("", f"{case.verdict}: {case_line(case)}")
+    for one in record.said:
         _field("", sentence_line(one))
-    for one in record.get("evidence", ()):
-        _field("", f"{'holds' if one['holds'] else 'fails'}: {evidence_line(one)}")
+    for one in record.evidence:
+        _field("", f"{'holds' if one.holds else 'fails'}: {evidence_line(one)}")
+    if record.later is not None:
+        _field("", f"a later run stopped: {record.later.reason}")
 
 
-def write_report(folder: Path) -> Path:
+def write_report(options: argparse.Namespace, folder: Path) -> Path:
     """Write the HTML report of a folder; returns its first page."""
-    from iclab.report import NoResults, build_report
+    from iclab.report import build_report
+    from iclab.results import NoResults
 
     try:
         with writing(f"the report in {folder}"):
-            return build_report(folder)
+            return build_report(folder, lambda problem: say(options, problem))
     except NoResults as reason:
         raise UserMistake(str(reason)) from None
 

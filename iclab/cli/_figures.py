@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from iclab import papers
+from iclab._files import write_whole
 from iclab.cli._mistake import UserMistake
 from iclab.evidence import (
     Entry,
@@ -28,7 +29,6 @@ from iclab.evidence import (
     Sentence,
     setting_text,
 )
-from iclab.report import write_whole
 from iclab.runs import Cache, Job, code_digest
 
 _FORMAT = 3

@@ -1,8 +1,13 @@
 """A result in a line or a few."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from iclab.evidence import CaseResult, Evidence, Sentence, plain
+
+if TYPE_CHECKING:
+    from iclab.results import Record
 
 _VERDICTS = ("holds", "corrected", "fails", "undecided")
 # Named in a summary only where there are some.
@@ -10,64 +15,56 @@ _RARE = ("exploratory",)
 _INDENT = " " * 11
 
 
-def result_lines(record: Mapping[str, Any], note: str = "") -> list[str]:
+def result_lines(record: "Record", note: str = "") -> list[str]:
     """An item's verdict; what is not good says why."""
-    verdict = record["verdict"]
-    head = f"{verdict:<10} {record['id']}  {record['seconds']:.1f} s{note}"
-    if "error" in record:
-        return [f"{head}  {last_line(record['error'])}"]
+    verdict = record.verdict
+    head = f"{verdict:<10} {record.id}  {record.seconds:.1f} s{note}"
+    if record.failed:
+        return [f"{head}  {record.reason}"]
     cases = [
         case_line(case)
-        for case in record.get("cases", ())
-        if verdict in ("fails", "undecided") and case["verdict"] == verdict
+        for case in record.cases
+        if verdict in ("fails", "undecided") and case.verdict == verdict
     ]
-    evidence = [
-        evidence_line(one) for one in record.get("evidence", ()) if not one["holds"]
-    ]
+    evidence = [evidence_line(one) for one in record.evidence if not one.holds]
     said = [
         sentence_line(one)
-        for one in record.get("said", ())
-        if one["state"] == "not seen" or (one["main"] and one["state"] != "seen")
+        for one in record.said
+        if one.state == "not seen" or (one.main and one.state != "seen")
     ]
-    missing = [f"not judged: {one}" for one in record.get("missing", ())]
+    missing = [f"not judged: {one}" for one in record.missing]
     return [head, *(_INDENT + line for line in [*cases, *evidence, *said, *missing])]
 
 
-def last_line(error: str) -> str:
-    """What a traceback comes down to."""
-    lines = error.strip().splitlines()
-    return lines[-1].strip() if lines else "unknown error"
-
-
-def case_line(case: Mapping[str, Any]) -> str:
+def case_line(case: CaseResult) -> str:
     """A case in one line: both sides, the error bar, the decoy."""
     text = (
-        f"{case['case']}: predicted {case['relation']} {_short(case['predicted'])},"
-        f" measured {_short(case['measured'])} ± {_short(case['error'])}"
+        f"{case.case}: predicted {case.relation} {_short(case.predicted)},"
+        f" measured {_short(case.measured)} ± {_short(case.error)}"
     )
-    if case["decoy"] is not None:
-        text += f", decoy {_short(case['decoy'])}"
+    if case.decoy is not None:
+        text += f", decoy {_short(case.decoy)}"
     return text
 
 
-def evidence_line(one: Mapping[str, Any]) -> str:
+def evidence_line(one: Evidence) -> str:
     """What a figure should show in one line: the number and what it is held to."""
-    wanted = f"{one['relation']} {one['bound']:.6g}"
-    return f"{one['statement']}: {one['value']:.6g}, expected {wanted}"
+    wanted = f"{one.relation} {one.bound:.6g}"
+    return f"{one.statement}: {one.value:.6g}, expected {wanted}"
 
 
-def sentence_line(one: Mapping[str, Any]) -> str:
+def sentence_line(one: Sentence) -> str:
     """What a paper says of its figure, whether it is seen, and why perhaps not."""
-    text = f"{one['state']}: {one['statement']} ({one['place']})"
-    numbers = [f"{test['value']:.4g}" for test in one["tests"] if not test["holds"]]
+    text = f"{one.state}: {one.statement} ({one.place})"
+    numbers = [f"{test.value:.4g}" for test in one.tests if not test.holds]
     text += f": {', '.join(numbers)}" if numbers else ""
-    reasons = [] if one["state"] == "seen" else [one["blame"], one["note"]]
+    reasons = [] if one.state == "seen" else [one.blame, one.note]
     return "; ".join([text, *(reason for reason in reasons if reason)])
 
 
-def summary(records: Sequence[Mapping[str, Any]]) -> str:
+def summary(records: Sequence["Record"]) -> str:
     """How many items there are, and how many have each verdict."""
-    counts = Counter(record["verdict"] for record in records)
+    counts = Counter(record.verdict for record in records)
     named = [*_VERDICTS, *(verdict for verdict in _RARE if counts[verdict])]
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in named)
     return f"{len(records)} item{'' if len(records) == 1 else 's'}: {verdicts}"
@@ -89,6 +86,7 @@ def duration(seconds: float) -> str:
 
 
 def _short(value: Any) -> str:
+    value = plain(value)
     if isinstance(value, list):
         entries = [_short(entry) for entry in value[:4]]
         return f"[{', '.join(entries)}{', …' if len(value) > 4 else ''}]"

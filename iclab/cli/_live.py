@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from iclab.cli._lines import duration, result_lines, tally
 from iclab.evidence import GOOD_VERDICTS
@@ -13,6 +13,8 @@ from iclab.evidence import GOOD_VERDICTS
 if TYPE_CHECKING:
     from rich.console import Console, Group
     from rich.text import Text
+
+    from iclab.results import Record
 
 _STYLES = {
     "holds": "green",
@@ -60,7 +62,7 @@ class Silent:
     def reporting(self) -> None:
         """All items have ended, and the report is being written."""
 
-    def finished(self, record: Mapping[str, Any], *, from_store: bool) -> None:
+    def finished(self, record: "Record", *, from_store: bool) -> None:
         """An item has its verdict."""
 
 
@@ -161,11 +163,11 @@ class Course(Silent):
         """Note that only the report is missing."""
         self._report = True
 
-    def finished(self, record: Mapping[str, Any], *, from_store: bool) -> None:
+    def finished(self, record: "Record", *, from_store: bool) -> None:
         """Note an item's verdict."""
-        row = self._rows[record["id"]]
+        row = self._rows[record.id]
         row.state = "from store" if from_store else "done"
-        row.verdict, row.seconds = record["verdict"], record["seconds"]
+        row.verdict, row.seconds = record.verdict, record.seconds
         self._over.append(row)
 
     def _parts(self, now: float) -> list[str]:
@@ -234,7 +236,7 @@ class Lines(Course):
             some = f" ({jobs} jobs)" if jobs > 1 else ""
             self._say(f"begins     {id}{some}")
 
-    def finished(self, record: Mapping[str, Any], *, from_store: bool) -> None:
+    def finished(self, record: "Record", *, from_store: bool) -> None:
         """Say the verdict, and why where it is not a good one."""
         super().finished(record, from_store=from_store)
         if not self._json:
@@ -296,10 +298,10 @@ class LiveTable(Course):
             row.state = "stopped" if row.state in _BUSY else row.state
         self._live.stop()
 
-    def finished(self, record: Mapping[str, Any], *, from_store: bool) -> None:
+    def finished(self, record: "Record", *, from_store: bool) -> None:
         """Show an item's verdict; what is not good stays above the table."""
         super().finished(record, from_store=from_store)
-        row = self._rows[record["id"]]
+        row = self._rows[record.id]
         if row.verdict not in GOOD_VERDICTS:
             for line in result_lines(record):
                 self._console.print(line, markup=False, style=_STYLES[row.verdict])

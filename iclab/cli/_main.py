@@ -15,7 +15,6 @@ from iclab.cli._train import add_train
 from iclab.evidence import SCALES
 
 _EXIT_MISTAKE, _EXIT_INTERRUPTED = 2, 130
-_FOLDER = "iclab-results"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -108,8 +107,8 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument(
         "--out",
         metavar="DIR",
-        default=_FOLDER,
-        help="folder of the last run (default: iclab-results)",
+        default=iclab.DEFAULT_FOLDER,
+        help=f"folder of the last run (default: {iclab.DEFAULT_FOLDER})",
     )
     check = command(
         "check",
@@ -123,7 +122,11 @@ def _parser() -> argparse.ArgumentParser:
         "Run claims and draw figures (all, without an ID) and write a report."
         " What the folder has is not run again: a run that was stopped continues.",
     )
-    _run_options(reproduce, f"folder for results (default: {_FOLDER})", _FOLDER)
+    _run_options(
+        reproduce,
+        f"folder for results (default: {iclab.DEFAULT_FOLDER})",
+        iclab.DEFAULT_FOLDER,
+    )
     reproduce.add_argument(
         "--set",
         action="append",
@@ -151,8 +154,8 @@ def _parser() -> argparse.ArgumentParser:
         "folder",
         nargs="?",
         metavar="DIR",
-        default=_FOLDER,
-        help="folder that `iclab reproduce` wrote (default: iclab-results)",
+        default=iclab.DEFAULT_FOLDER,
+        help=f"folder that `iclab reproduce` wrote (default: {iclab.DEFAULT_FOLDER})",
     )
     report.set_defaults(run=_later("_commands", "report"))
     text = "Say where compiled programs are kept and how large they are, or clear them."

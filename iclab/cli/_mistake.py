@@ -17,3 +17,15 @@ def writing(what: str | Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise UserMistake(f"cannot write {what}: {reason}") from None
+
+
+@contextlib.contextmanager
+def keeping(folder: Path) -> Iterator[None]:
+    """Say in one line why a folder of results cannot be read or written."""
+    from iclab.results import NoResults
+
+    try:
+        with writing(f"to {folder}"):
+            yield
+    except NoResults as reason:
+        raise UserMistake(str(reason)) from None

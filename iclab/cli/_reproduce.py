@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from iclab import papers
-from iclab.cli._commands import print_json, write_report
+from iclab._files import now, refuse_links
+from iclab.cli._commands import print_json, say, write_report
 from iclab.cli._costs import plan
 from iclab.cli._lines import duration, summary
-from iclab.cli._mistake import UserMistake
+from iclab.cli._mistake import UserMistake, keeping, writing
 from iclab.cli._run import Progress, open_cache, run_items
 from iclab.cli._signals import Stopped
 from iclab.cli._variants import asked_changes, variants
-from iclab.cli._work import Record, Work, now
-from iclab.evidence import GOOD_VERDICTS, Entry
+from iclab.cli._work import Work
+from iclab.evidence import Entry
+from iclab.results import STORE, Record, ResultsFolder, first
 from iclab.runs import EngineProblem, Store, provenance, usable_cores
 
 _SLOWEST = 5
@@ -40,7 +42,7 @@ def check(options: argparse.Namespace) -> int:
     run = run_items(work, options, store, cache=open_cache(options))
     records = _in_order(claims, run)
     if options.json:
-        print_json(records)
+        print_json([record.json() for record in records])
     if run.stopped is not None:
         return _say_stopped(run.stopped, options, records, claims)
     if not options.json:
@@ -51,7 +53,6 @@ def check(options: argparse.Namespace) -> int:
 def reproduce(options: argparse.Namespace) -> int:
     """Run claims and figures, and leave everything and a report in a folder."""
     from iclab.cli._figures import FigureFolder
-    from iclab.cli._results_file import ResultsFile
 
     entries = papers.select(options.ids)
     changes = asked_changes(options)
@@ -69,20 +70,25 @@ def reproduce(options: argparse.Namespace) -> int:
         work = Work(entries, scale, seed, store=store, figures=figures)
         return _say_plan(work, options, store)
     store = _store(folder)
-    results = ResultsFile(folder, _facts(options))
+    order = [entry.id for entry in papers.select()]
+    with keeping(folder):
+        results = ResultsFolder(folder, _facts(options), order)
+    for problem in first(results.problems):
+        say(options, problem)
     work = Work(entries, scale, seed, store=store, figures=figures)
     pages: list[Path] = []
 
     def report(run: Progress) -> None:
         facts = {"finished": now(), "seconds": time.perf_counter() - start}
-        results.flush(**(facts if run.stopped is None else {}))
-        pages.append(write_report(folder))
+        with keeping(folder):
+            results.flush(**(facts if run.stopped is None else {}))
+        pages.append(write_report(options, folder))
 
     run = run_items(work, options, store, results, cache, after=report)
     (page,) = pages
     records = _in_order(entries, run)
     if options.json:
-        print_json(records)
+        print_json([record.json() for record in records])
     if run.stopped is not None:
         return _say_stopped(run.stopped, options, records, entries, page)
     if not options.json:
@@ -90,7 +96,8 @@ def reproduce(options: argparse.Namespace) -> int:
         _say_slowest(run.computed)
         print(f"from the store: {len(records) - len(run.computed)} of {len(records)}")
         print(f"results: {results.path}")
-        counts = f"{summary(records)}, {results.missing} missing"
+        missing = sum(id not in results.records for id in order)
+        counts = f"{summary(records)}, {missing} missing"
         print(f"{counts} ({duration(seconds)}); report: {page}")
     return _exit_code(records)
 
@@ -190,11 +197,12 @@ def _say_stopped(
 
 def _store(folder: Path) -> Store:
     try:
-        return Store(folder / "store")
+        with writing(f"to {folder}"):
+            refuse_links(folder, STORE)
+        return Store(folder / STORE)
     except EngineProblem as problem:
         raise UserMistake(str(problem)) from None
 
 
-def _exit_code(records: Sequence[Mapping[str, Any]]) -> int:
-    good = all(record["verdict"] in GOOD_VERDICTS for record in records)
-    return 0 if good else 1
+def _exit_code(records: Sequence[Record]) -> int:
+    return 0 if all(record.good for record in records) else 1

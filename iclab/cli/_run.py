@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 from iclab.cli._costs import announcement, known as costs_of, plan
 from iclab.cli._live import Row, Silent, display
-from iclab.cli._mistake import UserMistake
+from iclab.cli._mistake import UserMistake, keeping
 from iclab.cli._signals import Stopped, stoppable
-from iclab.cli._work import Record, Work
+from iclab.cli._work import Work
+from iclab.results import Record, ResultsFolder
 from iclab.runs import (
     Cache,
     Cluster,
@@ -27,9 +27,6 @@ from iclab.runs import (
     usable_cores,
 )
 
-if TYPE_CHECKING:
-    from iclab.cli._results_file import ResultsFile
-
 
 @dataclass
 class Progress:
@@ -37,7 +34,7 @@ class Progress:
 
     work: Work
     show: Silent
-    results: "ResultsFile | None" = None
+    results: ResultsFolder | None = None
     records: dict[str, Record] = field(default_factory=dict)
     computed: dict[str, float] = field(default_factory=dict)
     stopped: Stopped | None = None
@@ -64,9 +61,10 @@ class Progress:
         seconds = self.work.computed(id)
         if seconds is not None:
             # Not what a fresh process needs before it can begin.
-            self.computed[id] = min(seconds, record["seconds"])
+            self.computed[id] = min(seconds, record.seconds)
         if self.results is not None:
-            self.results.add(record, settle)
+            with keeping(self.results.folder):
+                self.results.add(record, settle)
         self.records[id] = record
         self.show.finished(record, from_store=seconds is None)
 
@@ -75,7 +73,7 @@ def run_items(
     work: Work,
     options: argparse.Namespace,
     store: Store | None = None,
-    results: "ResultsFile | None" = None,
+    results: ResultsFolder | None = None,
     cache: Cache | None = None,
     *,
     after: Callable[[Progress], None] = lambda run: None,
@@ -117,7 +115,7 @@ def run_items(
         except EngineProblem as problem:
             if results is not None and run.records:
                 # Where that fails too, the first reason is the one to say.
-                with contextlib.suppress(UserMistake):
+                with contextlib.suppress(UserMistake), keeping(results.folder):
                     results.flush()
             raise UserMistake(str(problem)) from None
         finally:
@@ -152,16 +150,14 @@ def open_cache(options: argparse.Namespace) -> Cache | None:
         return None
 
 
-def _row(
-    id: str, work: Work, known: Mapping[str, Mapping[str, Any]], scale: str
-) -> Row:
+def _row(id: str, work: Work, known: Mapping[str, Record], scale: str) -> Row:
     """An item in the table, with the time that it took at this scale before, here or
     elsewhere.
     """
-    before = known.get(id, {})
+    before = known.get(id)
     jobs = max(len(work.jobs.get(id, ())), 1)
-    if before.get("scale") == scale and "error" not in before:
-        return Row(id, jobs, before["seconds"])
+    if before is not None and before.scale == scale and not before.failed:
+        return Row(id, jobs, before.seconds)
     costs = costs_of(work.entry(id), work.scale)
     names = work.jobs.get(id, {})
     return Row(id, jobs, costs and sum(costs.job(name) for name in names))

@@ -1,20 +1,19 @@
 """Items as jobs, and what comes back as records."""
 
-import time
+import dataclasses
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from iclab import papers
+from iclab._files import now
 from iclab.cli._mistake import UserMistake
 from iclab.evidence import Entry, Scale
+from iclab.results import Record, Settle, claim_record
 from iclab.runs import Job, Outcome, Store, provenance, reread_sources
 
 if TYPE_CHECKING:
     from iclab.cli._figures import FigureFolder
-
-Record = dict[str, Any]
-Settle = Callable[[], bool] | None
 
 
 class Work:
@@ -102,7 +101,7 @@ class Work:
 
     def record(
         self, id: str, state: Callable[[str], None] = lambda word: None
-    ) -> tuple[Record, Settle]:
+    ) -> tuple[Record, Settle | None]:
         """What an item has come to; a mistake in its own program is a result too.
 
         `state` hears what is being done: "judging", "drawing".
@@ -113,17 +112,17 @@ class Work:
         seconds = sum(outcome.seconds for outcome in outcomes.values())
         errors = [outcome.error for outcome in outcomes.values() if outcome.error]
         errors += [self.unplanned[id]] if id in self.unplanned else []
-        settle: Settle = None
         if not errors:
             try:
                 record, settle = self._judged(entry, outcomes, seconds, state)
-                return record | self._origin(id), settle
+                return dataclasses.replace(record, **self._origin(id)), settle
             except UserMistake:
                 raise
             except Exception:
                 errors = [traceback.format_exc()]
-        record = papers.failed_record(entry, errors[0], seconds, self._seed)
-        return record | self._now(), None
+        made = {"seed": self._seed, "scale": self._scale}
+        record = papers.failed_record(entry, errors[0], seconds, **made)
+        return dataclasses.replace(record, **self._now()), None
 
     def _plan(self, entry: Entry) -> dict[str, Job]:
         if entry.kind == "claim":
@@ -137,39 +136,31 @@ class Work:
         outcomes: Mapping[str, Outcome],
         seconds: float,
         state: Callable[[str], None],
-    ) -> tuple[Record, Settle]:
+    ) -> tuple[Record, Settle | None]:
         results = {name: outcomes[name].result or {} for name in self.jobs[entry.id]}
+        made: Any = {"seed": self._seed, "scale": self._scale}
         if entry.kind == "claim":
-            return papers.claim_record(entry, results[""], self._seed), None
+            return claim_record(entry, results[""], **made), None
         assert self._figures is not None
         judged, files, settle = self._figures.finish(entry, results, state)
-        record = papers.figure_record(entry, judged, files, seconds, self._seed)
-        beside = {
-            "settings": self._figures.settings(entry),
-            "missing": list(judged.missing),
-        }
-        return record | {name: value for name, value in beside.items() if value}, settle
+        record = papers.figure_record(entry, judged, files, seconds, **made)
+        jobs = {name: job.digest for name, job in self.jobs[entry.id].items()}
+        settings = self._figures.settings(entry)
+        return dataclasses.replace(record, settings=settings, jobs=jobs), settle
 
-    def _origin(self, id: str) -> Record:
+    def _origin(self, id: str) -> dict[str, Any]:
         """When, and by which iclab, an item was computed: its last job says that."""
         if self._store is None:
             return self._now()
         found = [self._store.manifest(job) for job in self.jobs[id].values()]
         last = max(found, key=lambda manifest: manifest["finished"])
-        return self._stamp(last["finished"], last)
+        return _made(last["finished"], last)
 
-    def _now(self) -> Record:
-        return self._stamp(now(), provenance())
-
-    def _stamp(self, finished: str, made_by: Mapping[str, Any]) -> Record:
-        return {
-            "scale": self._scale,
-            "finished": finished,
-            "iclab": made_by["versions"]["iclab"],
-            "commit": made_by["commit"],
-        }
+    def _now(self) -> dict[str, Any]:
+        return _made(now(), provenance())
 
 
-def now() -> str:
-    """The time, as results say it."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+def _made(finished: str, by: Mapping[str, Any]) -> dict[str, Any]:
+    """When a record was made, and by what."""
+    versions = {"iclab": by["versions"]["iclab"], "commit": by["commit"]}
+    return {"finished": finished, **versions}

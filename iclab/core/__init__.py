@@ -1,5 +1,10 @@
 """What everything else is made of: prompts, predictors, matrices, error messages."""
 
+from iclab._files import (
+    now as now,
+    remove_drafts as remove_drafts,
+    write_whole as write_whole,
+)
 from iclab.core._checked import checked as checked
 from iclab.core._errors import (
     finite_array as finite_array,
@@ -42,6 +47,5 @@ from iclab.core._tensor_file import (
     DamagedFile as DamagedFile,
     pickle_sentence as pickle_sentence,
     read_tensors as read_tensors,
-    remove_drafts as remove_drafts,
     write_tensors as write_tensors,
 )

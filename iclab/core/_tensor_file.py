@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,10 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
+from iclab._files import write_whole
+
 # Everything that iclab adds to a file's header is the text under this one name.
 _NAME = "iclab"
-
-# How names of files end that are not yet whole.
-_DRAFT = ".draft"
 
 
 class DamagedFile(ValueError):
@@ -41,24 +39,7 @@ def write_tensors(
     known = {"sha256": _checksum(arrays, description), **description}
     metadata = {_NAME: json.dumps(known, sort_keys=True), **(header or {})}
     content = _in_order(safetensors.numpy.save(arrays, metadata=metadata))
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_DRAFT}")
-    try:
-        with open(draft, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    _sync_folder(target.parent)
-
-
-def remove_drafts(folder: str | os.PathLike[str]) -> None:
-    """Remove what `write_tensors` left unfinished in a folder when it was killed."""
-    for draft in Path(folder).glob(f".*{_DRAFT}"):
-        draft.unlink(missing_ok=True)
+    write_whole(Path(path), content, durable=True)
 
 
 def read_tensors(
@@ -121,15 +102,3 @@ def _checksum(tensors: Mapping[str, np.ndarray], description: Mapping[str, Any])
         digest.update(f"\0{name}\0{array.dtype}\0{array.shape}\0".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Let the rename reach the disk too, where folders can be opened for that."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         TEXTS as TEXTS,
         Entry as Entry,
         ErratumClass as ErratumClass,
+        Kind as Kind,
     )
     from iclab.evidence._figure import (
         Evidence as Evidence,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         filled as filled,
         names as names,
         number as number,
+        plain as plain,
     )
     from iclab.evidence._paper import (
         KEY_RULE as KEY_RULE,

@@ -1,10 +1,12 @@
 """Figures: tables computed by independent jobs, a picture, and what it must show."""
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from iclab.evidence._claim import Relation, Scale
+from iclab.evidence._numbers import plain
 from iclab.evidence._settings import change_settings, settings_at
 
 if TYPE_CHECKING:
@@ -46,6 +48,11 @@ class Evidence:
                 return self.value >= self.bound
             case _:
                 return self.value == self.bound
+
+    def json(self) -> dict[str, Any]:
+        """The evidence as plain JSON values; infinities and NaN are words."""
+        numbers = {"value": plain(self.value), "bound": plain(self.bound)}
+        return {**dataclasses.asdict(self), **numbers, "holds": self.holds}
 
 
 class MissingTable(LookupError):
@@ -98,6 +105,18 @@ class Sentence:
         if not self.tests:
             return "not tested"
         return "seen" if all(test.holds for test in self.tests) else "not seen"
+
+    def json(self) -> dict[str, Any]:
+        """The sentence as plain JSON values."""
+        return {
+            "statement": self.statement,
+            "place": self.place,
+            "state": self.state,
+            "main": self.main,
+            "blame": self.blame,
+            "note": self.note,
+            "tests": [test.json() for test in self.tests],
+        }
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,23 @@ def number(value: Any, digits: int = 6) -> str:
     return _typeset(f"{value:.{digits}g}")
 
 
+def plain(value: Any) -> Any:
+    """Numbers and arrays as JSON can hold them; infinities and NaN as words."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): plain(entry) for name, entry in value.items()}
+    import numpy as np  # reading the catalogue does without
+
+    array = np.asarray(value)
+    if array.ndim:
+        return [plain(entry) for entry in array]
+    one = array.item()
+    if isinstance(one, float) and not math.isfinite(one):
+        return str(one)
+    return one
+
+
 def _fields(inside: str) -> list[str]:
     return [name for _, name, _, _ in string.Formatter().parse(inside) if name]
 

@@ -18,6 +18,7 @@ from iclab.evidence._figure import (
     Sentence,
     Tables,
 )
+from iclab.evidence._numbers import plain
 
 Verdict = Literal["holds", "corrected", "fails", "undecided", "exploratory"]
 
@@ -47,10 +48,10 @@ class CaseResult:
         return {
             "case": self.case,
             "relation": self.relation,
-            "predicted": _plain(self.predicted),
-            "measured": _plain(self.measured),
-            "error": _plain(self.error),
-            "decoy": _plain(self.decoy),
+            "predicted": plain(self.predicted),
+            "measured": plain(self.measured),
+            "error": plain(self.error),
+            "decoy": plain(self.decoy),
             "reason": self.reason,
             "verdict": self.verdict,
         }
@@ -86,7 +87,7 @@ class FigureResult:
     def numbers(self) -> dict[str, Any]:
         """The numbers that have a name, for the texts that quote them."""
         tests = [*self.evidence, *(test for one in self.said for test in one.tests)]
-        return {test.name: _plain(test.value) for test in tests if test.name}
+        return {test.name: plain(test.value) for test in tests if test.name}
 
 
 def run_claim(claim: Claim, scale: Scale, seed: int) -> ClaimResult:
@@ -112,7 +113,7 @@ def run_claim(claim: Claim, scale: Scale, seed: int) -> ClaimResult:
         (*cases, *printed),
         seconds,
         seed,
-        _plain(dict(numbers)),
+        plain(dict(numbers)),
         tuple(slips),
     )
 
@@ -267,18 +268,3 @@ def _compatible(measured: Measured, relation: Relation, statement: Value) -> boo
         case ">=":
             inside = excess >= -error
     return bool(np.all(inside))
-
-
-def _plain(value: Value) -> Any:
-    """Numbers and arrays as JSON can hold them; infinities and NaN as words."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, Mapping):
-        return {str(name): _plain(entry) for name, entry in value.items()}
-    array = np.asarray(value)
-    if array.ndim:
-        return [_plain(entry) for entry in array]
-    number = array.item()
-    if isinstance(number, float) and not np.isfinite(number):
-        return str(number)
-    return number

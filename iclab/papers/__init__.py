@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     )
     from iclab.papers._jobs import (
         claim_job as claim_job,
-        claim_record as claim_record,
         failed_record as failed_record,
         figure_jobs as figure_jobs,
         figure_record as figure_record,

@@ -1,8 +1,7 @@
 """Results as jobs: what a process needs to check a claim or compute a figure."""
 
 import csv
-import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,18 +9,17 @@ import numpy as np
 
 from iclab.evidence import (
     Entry,
-    Evidence,
     Figure,
     FigureResult,
     Given,
     MissingTable,
     Scale,
-    Sentence,
     Tables,
     judge_figure,
 )
 from iclab.papers._catalog import load_figure, module_name
-from iclab.runs import Device, Job, Result
+from iclab.results import Record
+from iclab.runs import Device, Job
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -43,40 +41,22 @@ def claim_job(entry: Entry, scale: Scale, seed: int) -> Job:
     )
 
 
-def claim_record(entry: Entry, result: Result, seed: int) -> dict[str, Any]:
-    """A checked claim as the JSON object that the command line prints."""
-    numbers = result.get("numbers", {})
-    return {
-        "id": entry.id,
-        "kind": "claim",
-        "verdict": result["verdict"],
-        "statement": entry.filled(numbers).statement,
-        "correction": entry.filled(numbers).correction,
-        "cases": result["cases"],
-        "seconds": result["seconds"],
-        "seed": seed,
-        "numbers": numbers,
-        "slips": result.get("slips", []),
-        **_slip(entry, numbers),
-    }
-
-
 def failed_record(
-    entry: Entry, error: str, seconds: float, seed: int
-) -> dict[str, Any]:
+    entry: Entry, error: str, seconds: float, *, seed: int, scale: Scale
+) -> Record:
     """An item whose program stopped: nothing was decided, and `error` says why."""
-    body = {"cases": []} if entry.kind == "claim" else {"evidence": [], "files": []}
-    return {
-        "id": entry.id,
-        "kind": entry.kind,
-        "verdict": "undecided",
-        "statement": entry.filled({}).statement,
-        "correction": entry.filled({}).correction,
-        **body,
-        "seconds": seconds,
-        "seed": seed,
-        "error": error,
-    }
+    told = entry.filled({})
+    return Record(
+        id=entry.id,
+        kind=entry.kind,
+        verdict="undecided",
+        statement=told.statement,
+        correction=told.correction,
+        seconds=seconds,
+        seed=seed,
+        scale=scale,
+        error=error,
+    )
 
 
 def figure_jobs(
@@ -154,7 +134,8 @@ def finish_figure(
     plt.close(picture)
     data = stem.with_name(f"{stem.name}.csv")
     _write_csv(data, tables)
-    return result, [str(path.relative_to(folder.parent)) for path in [*files, data]]
+    names = [path.relative_to(folder.parent).as_posix() for path in [*files, data]]
+    return result, names
 
 
 def draw_figure(figure: Figure, tables: Tables) -> "matplotlib.figure.Figure":
@@ -174,48 +155,29 @@ def draw_figure(figure: Figure, tables: Tables) -> "matplotlib.figure.Figure":
 
 
 def figure_record(
-    entry: Entry, result: FigureResult, files: list[str], seconds: float, seed: int
-) -> dict[str, Any]:
-    """A finished figure as the JSON object that the command line prints."""
-    return {
-        "id": entry.id,
-        "kind": "figure",
-        "verdict": result.verdict,
-        "statement": entry.filled(result.numbers).statement,
-        "evidence": [_evidence(one) for one in result.evidence],
-        "files": files,
-        "seconds": seconds,
-        "seed": seed,
-        "said": [_sentence(one) for one in result.said],
-        "numbers": result.numbers,
-    }
-
-
-def _slip(entry: Entry, numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """What is wrong with a statement, or beside it, with the numbers of a run."""
-    entry = entry.filled(numbers)
-    return {
-        "erratum": entry.erratum,
-        "erratum_class": entry.erratum_class,
-        "remark": entry.remark,
-        "credit": entry.credit,
-    }
-
-
-def _evidence(evidence: Evidence) -> dict[str, Any]:
-    return dataclasses.asdict(evidence) | {"holds": evidence.holds}
-
-
-def _sentence(sentence: Sentence) -> dict[str, Any]:
-    return {
-        "statement": sentence.statement,
-        "place": sentence.place,
-        "state": sentence.state,
-        "main": sentence.main,
-        "blame": sentence.blame,
-        "note": sentence.note,
-        "tests": [_evidence(test) for test in sentence.tests],
-    }
+    entry: Entry,
+    result: FigureResult,
+    files: Sequence[str],
+    seconds: float,
+    *,
+    seed: int,
+    scale: Scale,
+) -> Record:
+    """The record of a finished figure."""
+    return Record(
+        id=entry.id,
+        kind="figure",
+        verdict=result.verdict,
+        statement=entry.filled(result.numbers).statement,
+        seconds=seconds,
+        seed=seed,
+        scale=scale,
+        evidence=result.evidence,
+        said=result.said,
+        missing=result.missing,
+        files=tuple(files),
+        numbers=result.numbers,
+    )
 
 
 def _write_csv(path: Path, tables: Mapping[str, Mapping[str, Any]]) -> None:

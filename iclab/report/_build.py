@@ -2,48 +2,56 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
 import jinja2
 
+from iclab._files import mode_of, read_inside, refuse_links, write_inside
 from iclab.evidence import ERRATUM_CLASSES
 from iclab.papers import rooms
 from iclab.report import _pictures, _text
-from iclab.report._files import locked, write_whole
 from iclab.report._items import VERDICTS, Item, facts, items, opening
-from iclab.report._results import RESULTS, Run, read_run
+from iclab.results import RESULTS, Run, locked, read_run
 
-_BIBLIOGRAPHY = "references.bib"
+_REPORT, _BIBLIOGRAPHY = "report", "references.bib"
 ASSETS = ("report.css", "report.js")
 
 
-def build_report(folder: str | os.PathLike[str]) -> Path:
+def build_report(
+    folder: str | os.PathLike[str], warn: Callable[[str], None] | None = None
+) -> Path:
     """Write `folder`/report from the results in `folder`; returns its first page.
 
     The report holds copies of the figures and of the results, so that the folder can
-    be moved and sent as it is.
+    be moved and sent as it is. What is left out, because it cannot be read or was
+    altered, is named to `warn`.
     """
     read_run(folder)  # there may be nothing to report: then nothing is written
     with locked(Path(folder)):
-        return _build(read_run(folder))
+        run = read_run(folder)
+        for problem in run.problems:
+            if warn is not None:
+                warn(problem)
+        return _build(run)
 
 
 def _build(run: Run) -> Path:
-    target = run.folder / "report"
+    target = run.folder / _REPORT
+    refuse_links(run.folder, _REPORT)
     target.mkdir(exist_ok=True)
     every = items(run)
-    for item in every:
-        for name in item.files.values():
-            write_whole(target / name, (run.folder / name).read_bytes())
-    write_whole(target / RESULTS, (run.folder / RESULTS).read_bytes())
+    copied = [name for item in every for name in item.files.values()]
+    for name in [*copied, RESULTS]:
+        data, mode = read_inside(run.folder, name), mode_of(run.folder / name)
+        write_inside(target, name, data, mode=mode)
     bibliography = "\n\n".join(room.paper.bibtex for room in rooms())
-    write_whole(target / _BIBLIOGRAPHY, bibliography + "\n")
+    write_inside(target, _BIBLIOGRAPHY, bibliography + "\n")
     for name in ASSETS:
-        write_whole(target / name, asset(name))
+        write_inside(target, name, asset(name))
     for name, page in _pages(run, every):
-        write_whole(target / name, page)
+        write_inside(target, name, page)
     return target / "index.html"
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from iclab.evidence import AS_PRINTED, Entry
+from iclab.evidence import AS_PRINTED, CaseResult, Entry, Evidence, Sentence
 from iclab.papers import Method, method, room, rooms, select
-from iclab.report._results import Run
 from iclab.report._text import duration
+from iclab.results import Facts, Record, Run, first
 
 # What each verdict means, in the order in which the report names them.
 VERDICTS: Mapping[str, str] = {
@@ -49,18 +49,18 @@ class Item:
     """A claim or a figure, and what the run found."""
 
     entry: Entry
-    record: Mapping[str, Any] | None
+    record: Record | None
     run: Run
 
     @property
     def verdict(self) -> str:
         """The stored verdict, or `missing`."""
-        return "missing" if self.record is None else self.record["verdict"]
+        return "missing" if self.record is None else self.record.verdict
 
     @property
     def error(self) -> str | None:
         """Traceback of an item whose program stopped."""
-        return None if self.record is None else self.record.get("error")
+        return None if self.record is None else self.record.error
 
     @property
     def name(self) -> str:
@@ -87,25 +87,22 @@ class Item:
     @property
     def scale(self) -> str:
         """Scale of the result, or what the last run would have given it."""
-        return self.run.scale if self.record is None else self.record["scale"]
+        return self.run.scale if self.record is None else self.record.scale
 
     @property
     def seed(self) -> int:
         """Random seed of the result, or what the last run would have given it."""
-        return self.run.seed if self.record is None else self.record["seed"]
+        return self.run.seed if self.record is None else self.record.seed
 
     @property
     def finished(self) -> str:
         """When the result was computed."""
-        return "" if self.record is None else _moment(self.record.get("finished"))
+        return "" if self.record is None else _moment(self.record.finished)
 
     @property
     def software(self) -> str:
         """Version and commit of iclab that computed the result."""
-        record = self.record or {}
-        version = f"iclab {record['iclab']}" if record.get("iclab") else ""
-        parts = (version, _commit(record.get("commit")))
-        return ", ".join(part for part in parts if part)
+        return "" if self.record is None else _software(self.record)
 
     @property
     def differs(self) -> str:
@@ -117,54 +114,58 @@ class Item:
         return ", ".join(parts)
 
     @property
-    def cases(self) -> Sequence[Mapping[str, Any]]:
+    def later(self) -> str | None:
+        """Traceback of a later attempt that stopped."""
+        return self._of("later") and self._of("later").error
+
+    @property
+    def cases(self) -> Sequence[CaseResult]:
         """Cases of the statement that is meant to hold, the most telling first."""
-        ours = [case for case in self._cases if not case["case"].startswith(AS_PRINTED)]
+        ours = [case for case in self._of("cases", ()) if not case.printed]
         return sorted(ours, key=_telling)
 
     @property
-    def printed(self) -> Sequence[Mapping[str, Any]]:
+    def printed(self) -> Sequence[CaseResult]:
         """Cases of the statement as printed, or of a slip beside it, which fail."""
-        slips = [] if self.record is None else self.record.get("slips", [])
-        every = [*self._cases, *slips]
-        found = [case for case in every if case["case"].startswith(AS_PRINTED)]
+        every = [*self._of("cases", ()), *self._of("slips", ())]
         return [
-            {**case, "case": case["case"].removeprefix(AS_PRINTED)} for case in found
+            dataclasses.replace(case, case=case.case.removeprefix(AS_PRINTED))
+            for case in every
+            if case.printed
         ]
 
     @property
-    def counterexamples(self) -> Sequence[Mapping[str, Any]]:
+    def counterexamples(self) -> Sequence[CaseResult]:
         """Cases in which the printed statement fails."""
-        return [case for case in self.printed if case["verdict"] == "fails"]
+        return [case for case in self.printed if case.verdict == "fails"]
 
     @property
-    def said(self) -> Sequence[Mapping[str, Any]]:
+    def said(self) -> Sequence[Sentence]:
         """What the paper says that a reader sees in a figure."""
-        return [] if self.record is None else self.record.get("said", [])
+        return self._of("said", ())
 
     @property
-    def _cases(self) -> Sequence[Mapping[str, Any]]:
-        return [] if self.record is None else self.record.get("cases", [])
-
-    @property
-    def evidence(self) -> Sequence[Mapping[str, Any]]:
+    def evidence(self) -> Sequence[Evidence]:
         """What we find in a figure, as numbers."""
-        return [] if self.record is None else self.record.get("evidence", [])
+        return self._of("evidence", ())
 
     @property
     def settings(self) -> Mapping[str, str]:
         """Settings of a figure that are not its own, if it was drawn with such."""
-        return {} if self.record is None else self.record.get("settings", {})
+        return self._of("settings", {})
 
     @property
     def missing(self) -> Sequence[str]:
         """What could not be judged in a figure."""
-        return [] if self.record is None else self.record.get("missing", [])
+        return self._of("missing", ())
+
+    def _of(self, name: str, otherwise: Any = None) -> Any:
+        return otherwise if self.record is None else getattr(self.record, name)
 
     @functools.cached_property
     def files(self) -> Mapping[str, str]:
         """Files of a figure that are there, by their kind: svg, pdf, png, csv."""
-        names = [] if self.record is None else self.record.get("files", [])
+        names = self._of("files", ())
         kinds = {PurePosixPath(name).suffix[1:]: name for name in names}
         return {
             kind: name
@@ -178,9 +179,9 @@ class Item:
         return method(self.entry)
 
 
-def _telling(case: Mapping[str, Any]) -> tuple[bool, bool]:
+def _telling(case: CaseResult) -> tuple[bool, bool]:
     """What does not hold comes first, and then what had a decoy to reject."""
-    return case["verdict"] == "holds", case["decoy"] is None
+    return case.verdict == "holds", case.decoy is None
 
 
 def items(run: Run) -> list[Item]:
@@ -197,8 +198,8 @@ def _items_of(entry: Entry, run: Run) -> list[Item]:
     found = []
     for id in [entry.id, *others]:
         record = run.records.get(id)
-        filled = entry.filled((record or {}).get("numbers", {}))
-        found.append(Item(dataclasses.replace(filled, id=id), record, run))
+        told = entry.filled({}) if record is None else record.told(entry)
+        found.append(Item(dataclasses.replace(told, id=id), record, run))
     return found
 
 
@@ -206,14 +207,14 @@ def opening(run: Run) -> str:
     """The run in a sentence."""
     known = run.facts
     text = f"Run at {run.scale} scale with seed {run.seed}"
-    if when := _moment(known.get("started")):
+    if when := _moment(known.started):
         text += f" on {when}"
-    if "seconds" in known:
-        text += f" in {duration(known['seconds'])}"
+    if known.seconds is not None:
+        text += f" in {duration(known.seconds)}"
         text += ", mostly with results from before" if _kept(run) else ""
     if machine := _machine(known):
         text += f", on {machine}"
-    version = (known.get("versions") or {}).get("iclab")
+    version = (known.versions or {}).get("iclab")
     text += f", by iclab {version}." if version else "."
     if others := _others(run):
         text += f" Of another scale or seed: {others}."
@@ -222,13 +223,13 @@ def opening(run: Run) -> str:
 
 def _kept(run: Run) -> bool:
     """Whether the last run can hardly have computed all that is here."""
-    capacity = run.facts["seconds"] * (run.facts.get("processes") or math.inf)
-    return _work(run) > 2 * capacity
+    seconds = run.facts.seconds or 0.0
+    return _work(run) > 2 * seconds * (run.facts.processes or math.inf)
 
 
 def _work(run: Run) -> float:
     """Seconds that all results took."""
-    return sum(record["seconds"] for record in run.records.values())
+    return sum(record.seconds for record in run.records.values())
 
 
 def _others(run: Run) -> str:
@@ -239,30 +240,31 @@ def _others(run: Run) -> str:
 def facts(run: Run) -> list[tuple[str, str]]:
     """What was run, when, on what, in how long: whatever the results say of it."""
     known = run.facts
-    versions = dict(known.get("versions") or {})
-    software = ", ".join(f"{name} {v}" for name, v in versions.items() if v)
+    versions = (known.versions or {}).items()
+    software = ", ".join(f"{name} {v}" for name, v in versions if v)
     there = [entry for entry in select() if entry.id in run.records]
-    asked = known.get("ids")
+    took = "" if known.seconds is None else duration(known.seconds)
     every = len(select())
     found = [
         ("In this folder", f"{len(there)} of {every} results of {len(rooms())} papers"),
-        ("Command", "" if asked is None else _command(asked, run)),
+        ("Left out", " · ".join(first(run.problems))),
+        ("Command", "" if known.ids is None else _command(known.ids, run)),
         ("Scale, seed", f"{run.scale}, {run.seed}"),
         ("Other scale or seed", _others(run)),
-        ("Started", _moment(known.get("started"))),
-        ("Finished", _moment(known.get("finished")) or _unfinished(known)),
-        ("Took", duration(known["seconds"]) if "seconds" in known else ""),
+        ("Started", _moment(known.started)),
+        ("Finished", _moment(known.finished) or _unfinished(known)),
+        ("Took", took),
         ("Work", f"{duration(_work(run))} of computing, results from before included"),
         ("Machine", _machine(known)),
-        ("Python", str(known.get("python") or "")),
+        ("Python", known.python or ""),
         ("Software", software),
-        ("Commit", _commit(known.get("commit"))),
+        ("Commit", _commit(known.commit)),
     ]
     return [(name, text) for name, text in found if text]
 
 
-def _unfinished(known: Mapping[str, Any]) -> str:
-    return "stopped before its end" if known.get("started") else ""
+def _unfinished(known: Facts) -> str:
+    return "stopped before its end" if known.started else ""
 
 
 def _command(asked: Sequence[str], run: Run) -> str:
@@ -270,11 +272,16 @@ def _command(asked: Sequence[str], run: Run) -> str:
     return " ".join([*words, "--seed", str(run.seed)])
 
 
-def _machine(known: Mapping[str, Any]) -> str:
-    parts = [str(known.get("platform") or "")]
-    if cores := known.get("cores"):
+def _machine(known: Facts) -> str:
+    parts = [known.platform or ""]
+    if cores := known.cores:
         parts.append(f"{cores} core{'' if cores == 1 else 's'}")
     return ", ".join(part for part in parts if part)
+
+
+def _software(record: Record) -> str:
+    version = f"iclab {record.iclab}" if record.iclab else ""
+    return ", ".join(part for part in (version, _commit(record.commit)) if part)
 
 
 def _commit(commit: str | None) -> str:

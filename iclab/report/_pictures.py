@@ -6,13 +6,14 @@ decided here: verdicts are those of the stored results.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup, escape
 
+from iclab.evidence import CaseResult
 from iclab.report._text import number
 
 _WIDTH, _STRIP, _PLOT = 300, 58, 128
@@ -30,12 +31,12 @@ class Point:
     decoy: float | None
 
 
-def points(case: Mapping[str, Any]) -> list[Point]:
+def points(case: CaseResult) -> list[Point]:
     """The numbers of a case, one after the other."""
     names = ["predicted", "measured", "error"]
-    if case.get("decoy") is not None:
+    if case.decoy is not None:
         names.append("decoy")
-    sides = np.broadcast_arrays(*(_floats(case[name]) for name in names))
+    sides = np.broadcast_arrays(*(_floats(getattr(case, name)) for name in names))
     predicted, measured, error, *rest = (side.ravel().tolist() for side in sides)
     decoy = rest[0] if rest else [None] * len(predicted)
     return list(map(Point, predicted, measured, error, decoy))
@@ -45,14 +46,14 @@ def _floats(value: Any) -> np.ndarray:
     return np.asarray(value).astype(np.float64)
 
 
-def bars_off(case: Mapping[str, Any]) -> tuple[float, float | None]:
+def bars_off(case: CaseResult) -> tuple[float, float | None]:
     """How far the prediction and the decoy are off, in error bars; at most 1 is inside.
 
     For a bound this counts only what lies beyond it; the worst number of the case is
     the one that counts.
     """
     every = points(case)
-    relation = case["relation"]
+    relation = case.relation
     prediction = max(_off(p.measured, p.predicted, p.error, relation) for p in every)
     decoys = [
         _off(p.measured, p.decoy, p.error, relation)
@@ -75,12 +76,12 @@ def _off(measured: float, stated: float, error: float, relation: str) -> float:
     return excess / error if error > 0 else math.inf
 
 
-def in_words(case: Mapping[str, Any]) -> str:
+def in_words(case: CaseResult) -> str:
     """Where the prediction and the decoy stand to the error bar, in a sentence."""
     if any(math.isnan(point.measured - point.predicted) for point in points(case)):
         return "Not a number, so inside no error bar."
     prediction, decoy = bars_off(case)
-    bound = case["relation"] != "="
+    bound = case.relation != "="
     if prediction > 1:
         text = f"{'Bound broken' if bound else 'Prediction off'}{_bars(prediction)}"
     elif bound:
@@ -100,18 +101,18 @@ def _bars(count: float) -> str:
     return f" by {number(count, 2)} error bars"
 
 
-def picture(case: Mapping[str, Any]) -> Markup:
+def picture(case: CaseResult) -> Markup:
     """The picture of a case: a strip for one number, a column each for several."""
     every = points(case)
     return _strip(case, every[0]) if len(every) == 1 else _plot(case, every)
 
 
-def _strip(case: Mapping[str, Any], point: Point) -> Markup:
+def _strip(case: CaseResult, point: Point) -> Markup:
     place, kind, low, high = _scale([point], 14, _WIDTH - 14)
     y, parts = 24.0, []
-    if case["relation"] != "=" and math.isfinite(point.predicted):
+    if case.relation != "=" and math.isfinite(point.predicted):
         x = place(point.predicted)
-        start, end = (0.0, x) if case["relation"] == "<=" else (x, float(_WIDTH))
+        start, end = (0.0, x) if case.relation == "<=" else (x, float(_WIDTH))
         parts.append(_box(start, y - 13, end - start, 26))
     parts.append(_line("axis", 0, y, _WIDTH, y))
     if math.isfinite(point.predicted):
@@ -134,7 +135,7 @@ def _strip(case: Mapping[str, Any], point: Point) -> Markup:
     return _svg(_STRIP, parts, _spoken(case, [point]))
 
 
-def _plot(case: Mapping[str, Any], every: Sequence[Point]) -> Markup:
+def _plot(case: CaseResult, every: Sequence[Point]) -> Markup:
     shown = every[:_COLUMNS]
     top, bottom = 20.0, _PLOT - 20.0
     place, kind, low, high = _scale(shown, bottom, top)
@@ -147,8 +148,8 @@ def _plot(case: Mapping[str, Any], every: Sequence[Point]) -> Markup:
         x = (column + 0.5) * width
         if math.isfinite(point.predicted):
             y = place(point.predicted)
-            if case["relation"] != "=":
-                start, end = (y, bottom) if case["relation"] == "<=" else (top, y)
+            if case.relation != "=":
+                start, end = (y, bottom) if case.relation == "<=" else (top, y)
                 parts.append(_box(x - half, start, 2 * half, end - start))
             parts.append(_line("predicted", x - half, y, x + half, y))
         if point.decoy is not None and math.isfinite(point.decoy):
@@ -211,12 +212,12 @@ def _bend(finite: Sequence[float]) -> tuple[Callable[[float], float], str]:
     return lambda value: math.asinh(value / unit), "log-like scale"
 
 
-def _spoken(case: Mapping[str, Any], every: Sequence[Point]) -> str:
+def _spoken(case: CaseResult, every: Sequence[Point]) -> str:
     """The picture in words, for those who cannot see it."""
     if len(every) > 1:
         return f"{len(every)} numbers. {in_words(case)}"
     (point,) = every
-    relation = {"=": "", "<=": "at most ", ">=": "at least "}[case["relation"]]
+    relation = {"=": "", "<=": "at most ", ">=": "at least "}[case.relation]
     text = (
         f"predicted {relation}{number(point.predicted)}, measured"
         f" {number(point.measured)} ± {number(point.error, 2)}"

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from iclab._files import write_whole
 from iclab.report._build import ASSETS, asset, environment
-from iclab.report._files import write_whole
 
 PAGE, RECORD, TABLE = "index.html", "probe.json", "probe.csv"
 

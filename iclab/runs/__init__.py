@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     )
     from iclab.runs._processes import Processes as Processes
     from iclab.runs._provenance import provenance as provenance
-    from iclab.runs._store import Store as Store
+    from iclab.runs._store import Named as Named, Store as Store
     from iclab.runs._sweep import open_sweep as open_sweep, sweep as sweep
     from iclab.runs._sweep_result import Point as Point, Sweep as Sweep
 

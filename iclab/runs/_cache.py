@@ -19,6 +19,7 @@ from typing import Any
 
 import platformdirs
 
+from iclab._files import write_whole
 from iclab.runs._events import EngineProblem
 
 # Bytes that stay after a run: several times what all of iclab compiles.
@@ -66,10 +67,9 @@ class Cache:
     def keep(self, key: str, value: Any) -> None:
         """Keep a JSON value under `key`; where that cannot be done, nothing is lost."""
         path = self._note(key)
-        draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
         with contextlib.suppress(OSError):
-            draft.write_text(json.dumps(value), encoding="utf-8")
-            os.replace(draft, path)
+            if path.parent.is_dir():  # a new one would not be private
+                write_whole(path, json.dumps(value))
 
     @property
     def size(self) -> int:

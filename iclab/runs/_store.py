@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from iclab._files import now, write_whole
 from iclab.runs._drafts import draft_folder, is_old, remove_left_drafts
 from iclab.runs._events import EngineProblem
 from iclab.runs._job import Job, Result, plain_result
@@ -174,7 +174,7 @@ class Store:
             "seed": job.seed,
             "digest": job.digest,
             "seconds": seconds,
-            "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "finished": now(),
             **provenance(),
         }
 
@@ -215,13 +215,8 @@ class Store:
 
     def _replace(self, path: Path, content: bytes) -> None:
         """Write a file that nobody ever sees half written."""
-        with draft_folder(self.root) as draft:
-            part = draft / path.name
-            with open(part, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(part, path)
+        with draft_folder(self.root) as drafts:
+            write_whole(path, content, durable=True, drafts=drafts)
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:

@@ -5,11 +5,11 @@ import itertools
 import json
 import math
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from iclab._files import now
 from iclab.runs._cluster import Cluster
 from iclab.runs._engine import run_jobs
 from iclab.runs._environment import usable_cores
@@ -132,7 +132,7 @@ def _plan(
         "keyed": _keyed(function, axes),
         "grid": axes,
         "seeds": _seeds(seeds),
-        "begun": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "begun": now(),
     }
 
 

@@ -252,7 +252,7 @@ def test_a_full_disk_is_one_line(tmp_path, capsys, fake, monkeypatch, name, what
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         replace(draft, path)
 
-    monkeypatch.setattr("iclab.report._files.os.replace", full)
+    monkeypatch.setattr("iclab._files.os.replace", full)
     assert main(["reproduce", QUICK, "--out", str(tmp_path)]) == 2
     assert capsys.readouterr().err == (
         f"iclab reproduce: cannot write {what}{tmp_path}: No space left on device\n"

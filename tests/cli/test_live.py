@@ -3,17 +3,21 @@
 import io
 import sys
 import time
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from iclab.cli._live import Lines, LiveTable, Row, display
+from iclab.evidence import Verdict
+from iclab.results import Record
 
 LONG = "gatmiry2024/a-result-with-a-rather-long-name-of-its-own"
 
 
-def _record(id: str, verdict: str = "holds", **more):
-    return {"id": id, "verdict": verdict, "seconds": 1.25, **more}
+def _record(id: str, verdict: Verdict = "holds", **more):
+    made: Any = {"kind": "claim", "statement": "", "seed": 0, "scale": "desk"}
+    return Record(id=id, verdict=verdict, seconds=1.25, **made, **more)
 
 
 def _rows(count: int) -> dict[str, Row]:

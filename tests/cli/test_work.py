@@ -22,9 +22,11 @@ def test_a_job_that_two_items_share_is_run_once(monkeypatch):
     jobs = work.every_job
     assert len({job.digest for job in jobs}) == 1
     assert work.owners(jobs[0]) == ids
-    result = {"verdict": "holds", "cases": [], "seconds": 0.5}
+    case = {"case": "only", "relation": "=", "predicted": 1.0, "measured": 1.0}
+    case |= {"error": 0.1, "decoy": 2.0, "reason": "because", "verdict": "holds"}
+    result = {"verdict": "holds", "cases": [case], "seconds": 0.5}
     assert work.take(Outcome(jobs[0], result, None, 2.0)) == ids
-    assert [work.record(id)[0]["verdict"] for id in ids] == ["holds", "holds"]
+    assert [work.record(id)[0].verdict for id in ids] == ["holds", "holds"]
     assert work.computed(ids[1]) == 2.0
 
 
@@ -37,16 +39,16 @@ def test_an_item_that_cannot_be_planned_is_undecided(monkeypatch):
     assert work.every_job == []
     assert list(work.unplanned) == work.ids
     record, _ = work.record(work.ids[0])
-    assert record["verdict"] == "undecided"
-    assert record["error"].endswith("ValueError: no plan\n")
-    assert (record["seed"], record["scale"]) == (3, "smoke")
+    assert record.verdict == "undecided"
+    assert record.reason == "ValueError: no plan"
+    assert (record.seed, record.scale) == (3, "smoke")
 
 
 def test_a_result_that_cannot_be_read_is_undecided():
     work = Work(ENTRIES[:1], "smoke", 0, store=None)
     work.take(Outcome(work.every_job[0], {}, None, 1.0))
     record, _ = work.record(work.ids[0])
-    assert record["error"].endswith("KeyError: 'verdict'\n")
+    assert record.reason.endswith("Wrong: `verdict` is missing")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

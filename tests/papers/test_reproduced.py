@@ -10,8 +10,8 @@ from collections import Counter
 
 import pytest
 
+import iclab
 from iclab import papers
-from iclab.evidence import GOOD_VERDICTS
 
 CLAIMS = [entry for entry in papers.select() if entry.kind == "claim"]
 FIGURES = [entry for entry in papers.select() if entry.kind == "figure"]
@@ -21,33 +21,37 @@ FIGURES = [entry for entry in papers.select() if entry.kind == "figure"]
 def test_claim(entry, reproduced):
     record = reproduced.records[entry.id]
     expected = "holds" if entry.erratum is None else "corrected"
-    bad = [case for case in record["cases"] if case["verdict"] != "holds"]
-    assert record["verdict"] == expected, record.get("error", bad)
+    bad = [case for case in record.cases if case.verdict != "holds"]
+    assert record.verdict == expected, record.error or bad
     # Every number that the texts ask for comes from the run, or may be left out.
-    words = [record[name] or "" for name in ("statement", "erratum", "correction")]
+    words = [record.statement, record.erratum or "", record.correction or ""]
     assert not any(mark in word for word in words for mark in "«»¦")
 
 
 @pytest.mark.parametrize("entry", FIGURES, ids=lambda entry: entry.id)
 def test_figure(entry, reproduced):
     record = reproduced.records[entry.id]
-    bad = [one for one in record["evidence"] if not one["holds"]]
-    assert record["verdict"] in GOOD_VERDICTS, record.get("error", bad)
-    assert all(one["holds"] and one["reason"] for one in record["evidence"])
-    assert bool(record["said"]) != entry.locator.startswith("beyond the paper")
-    for sentence in record["said"]:
-        assert sentence["place"]
-        assert sentence["tests"] or sentence["note"]
-        assert all(test["reason"] for test in sentence["tests"])
-    kinds = [name.rpartition(".")[2] for name in record["files"]]
+    bad = [one for one in record.evidence if not one.holds]
+    assert record.good, record.error or bad
+    assert all(one.holds and one.reason for one in record.evidence)
+    assert bool(record.said) != entry.locator.startswith("beyond the paper")
+    for sentence in record.said:
+        assert sentence.place
+        assert sentence.tests or sentence.note
+        assert all(test.reason for test in sentence.tests)
+    kinds = [name.rpartition(".")[2] for name in record.files]
     assert kinds == ["svg", "pdf", "png", "csv"]
-    for name in record["files"]:
+    for name in record.files:
         assert (reproduced.folder / name).stat().st_size > 0
-    with open(reproduced.folder / record["files"][-1], newline="") as file:
+    with open(reproduced.folder / record.files[-1], newline="") as file:
         rows = list(csv.DictReader(file))
     assert rows[0].keys() == {"table", "column", "index", "value"}
     jobs = papers.figure_jobs(entry, "smoke", 0)
     assert {row["table"] for row in rows} == set(jobs)
+    tables = iclab.load(entry.id, reproduced.folder)
+    assert record.jobs == {name: job.digest for name, job in jobs.items()}
+    sizes = [column.size for table in tables.values() for column in table.values()]
+    assert sum(sizes) == len(rows)
 
 
 def test_the_command_ends_well(reproduced):
@@ -56,7 +60,7 @@ def test_the_command_ends_well(reproduced):
     *_, store, results, summary = reproduced.text.splitlines()
     assert store == f"from the store: 0 of {len(papers.select())}"
     assert results == f"results: {reproduced.folder / 'results.json'}"
-    found = Counter(record["verdict"] for record in reproduced.records.values())
+    found = Counter(record.verdict for record in reproduced.records.values())
     counts = (
         f"{len(papers.select())} items: {found['holds']} holds,"
         f" {found['corrected']} corrected, 0 fails, 0 undecided,"

@@ -3,13 +3,22 @@
 import math
 import xml.etree.ElementTree as ET
 
+import numpy as np
 import pytest
 
+from iclab.evidence import CaseResult
 from iclab.report._pictures import Point, bars_off, in_words, picture, points
-from tests.report.example import case
 
 
-def _parts(one: dict, name: str) -> list[dict[str, str]]:
+def case(name, predicted, measured, error, *, relation="=", decoy=None) -> CaseResult:
+    """A case whose infinities may be words."""
+    sides = [np.asarray(one, float) for one in (predicted, measured, error)]
+    return CaseResult(
+        name, relation, sides[0], sides[1], sides[2], decoy, "because", "holds"
+    )
+
+
+def _parts(one: CaseResult, name: str) -> list[dict[str, str]]:
     root = ET.fromstring(picture(one))
     return [node.attrib for node in root.iter() if node.get("class") == name]
 

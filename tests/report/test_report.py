@@ -13,7 +13,8 @@ import pytest
 
 from iclab import papers
 from iclab.evidence import ERRATUM_CLASSES
-from iclab.report import NoResults, build_report
+from iclab.report import build_report
+from iclab.results import NoResults
 from tests.report import example
 
 PAGES = ("index", "errata", *(room.key for room in papers.rooms()))
@@ -130,7 +131,7 @@ def test_the_run_is_described(text):
     for words in (
         "Run at smoke scale with seed 3 on 4 March 2025, 05:06 UTC in 2.0 min, on"
         " Linux x86_64, 4 cores, by iclab 0.1.0.",
-        f"5 of {len(papers.select())} results of 4 papers",
+        f"5 of {len(papers.select())} results of {len(papers.rooms())} papers",
         "iclab 0.1.0, jax 0.10.2</dd>",
         "0123456789ab, with changes on top",
     ):

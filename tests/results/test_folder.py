@@ -1,22 +1,31 @@
 """Records of several runs in one file, and what keeps programs from each other."""
 
+import errno
 import json
 import os
 import threading
-import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from iclab import papers
-from iclab.cli._mistake import UserMistake
-from iclab.cli._results_file import ResultsFile
-from iclab.report import _files, locked, write_whole
+from iclab import _files, papers
+from iclab._files import write_whole
+from iclab.evidence import CaseResult
+from iclab.results import NoResults, Record, ResultsFolder, locked
 
+CASE = CaseResult("only", "=", 1.0, 1.0, 0.1, 2.0, "because", "holds")
 IDS = [entry.id for entry in papers.select()]
 
 
-def _record(id: str, seed: int = 0):
-    return {"id": id, "verdict": "holds", "seconds": 1.0, "seed": seed, "scale": "desk"}
+def _record(id: str, seed: int = 0, **more: Any) -> Record:
+    made: Any = {"kind": "claim", "statement": "", "scale": "desk", "seconds": 1.0}
+    made |= {"cases": (CASE,), "verdict": "holds"}
+    return Record(id=id, seed=seed, **{**made, **more})
+
+
+def _folder(folder: Path, **facts: Any) -> ResultsFolder:
+    return ResultsFolder(folder, facts, IDS)
 
 
 def _written(folder):
@@ -24,12 +33,11 @@ def _written(folder):
 
 
 def test_records_join_in_the_papers_order(tmp_path):
-    ResultsFile(tmp_path, {"scale": "desk"}).flush()
-    first, second = (ResultsFile(tmp_path, {"seed": n}) for n in (1, 2))
+    _folder(tmp_path, scale="desk").flush()
+    first, second = (_folder(tmp_path, seed=n) for n in (1, 2))
     for id in (IDS[3], IDS[0], "nobody2099/theorem-1"):
         first.add(_record(id))
-    first.flush(finished="now")
-    assert first.missing == len(IDS) - 2
+    first.flush(finished="2025-03-04T05:06:07Z")
     second.add(_record(IDS[3], seed=7))
     second.add(_record(IDS[2]))
     second.flush()
@@ -39,11 +47,10 @@ def test_records_join_in_the_papers_order(tmp_path):
     ids = [record["id"] for record in run["results"]]
     assert ids == [IDS[0], IDS[2], IDS[3], "nobody2099/theorem-1"]
     assert run["results"][2]["seed"] == 7
-    assert second.missing == len(IDS) - 3
 
 
 def test_a_record_that_is_no_longer_true_is_left_out(tmp_path):
-    file = ResultsFile(tmp_path, {})
+    file = _folder(tmp_path)
     order = []
     file.add(_record(IDS[0]), lambda: order.append("first") or True)
     file.add(_record(IDS[1]), lambda: order.append("second") or False)
@@ -54,8 +61,8 @@ def test_a_record_that_is_no_longer_true_is_left_out(tmp_path):
 
 def test_records_are_written_now_and_then(tmp_path, monkeypatch):
     clock = 0.0
-    monkeypatch.setattr("iclab.cli._results_file.time.monotonic", lambda: clock)
-    file = ResultsFile(tmp_path, {})
+    monkeypatch.setattr("iclab.results._folder.time.monotonic", lambda: clock)
+    file = _folder(tmp_path)
     file.add(_record(IDS[0]))
     assert not (tmp_path / "results.json").exists()
     clock = 6.0
@@ -64,28 +71,26 @@ def test_records_are_written_now_and_then(tmp_path, monkeypatch):
 
 
 def test_a_file_that_changes_its_format_meanwhile_is_left_alone(tmp_path):
-    file = ResultsFile(tmp_path, {})
+    file = _folder(tmp_path)
     (tmp_path / "results.json").write_text('{"format": 3}')
-    with pytest.raises(UserMistake, match="is of another version of iclab"):
+    with pytest.raises(NoResults, match="is of another version of iclab"):
         file.flush()
     assert _written(tmp_path) == {"format": 3}
 
 
-@pytest.fixture(params=["flock", "no fcntl", "flock is refused"])
+@pytest.fixture(params=["flock", "a file system that cannot lock"])
 def way_to_lock(request, monkeypatch):
-    if request.param == "no fcntl":
-        monkeypatch.setattr(_files, "fcntl", None)
-    elif request.param == "flock is refused":
+    if request.param != "flock":
 
         def refuse(*_):
-            raise OSError(_files.errno.ENOLCK, "No locks available")
+            raise OSError(errno.ENOLCK, "No locks available")
 
-        monkeypatch.setattr(_files.fcntl, "flock", refuse)
+        monkeypatch.setattr("fcntl.flock", refuse)
 
 
 def test_nothing_is_lost_when_several_write_at_once(tmp_path, way_to_lock):
     def write(part: int) -> None:
-        file = ResultsFile(tmp_path, {})
+        file = _folder(tmp_path)
         for id in IDS[part:30:3]:
             file.add(_record(id))
             file.flush()
@@ -96,17 +101,6 @@ def test_nothing_is_lost_when_several_write_at_once(tmp_path, way_to_lock):
     for writer in writers:
         writer.join()
     assert [record["id"] for record in _written(tmp_path)["results"]] == IDS[:30]
-
-
-def test_a_lock_that_was_left_behind_is_taken_over(tmp_path, monkeypatch):
-    monkeypatch.setattr(_files, "fcntl", None)
-    held = tmp_path / ".lock.held"
-    held.touch()
-    old = time.time() - 1000
-    os.utime(held, (old, old))
-    with locked(tmp_path):
-        assert time.time() - held.stat().st_mtime < 100
-    assert not held.exists()
 
 
 def test_a_lock_is_given_back_after_a_failure(tmp_path, way_to_lock):
@@ -123,7 +117,7 @@ def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch):
     assert path.read_text() == "two"
 
     def fail(*_):
-        raise OSError(_files.errno.ENOSPC, "full")
+        raise OSError(errno.ENOSPC, "full")
 
     monkeypatch.setattr(_files.os, "fsync", fail)
     with pytest.raises(OSError, match="full"):

@@ -10,7 +10,7 @@ import pytest
 
 import iclab
 from iclab.papers import UnknownId
-from iclab.report import NoResults, read_run
+from iclab.results import NoResults, read_run
 from tests.report import example
 
 
@@ -22,8 +22,8 @@ def folder(tmp_path):
 def test_a_run_has_its_facts_and_records(folder):
     run = read_run(folder)
     assert run.scale == "smoke"
-    assert run.facts["commit"].endswith("+")
-    assert "results" not in run.facts
+    assert (run.facts.commit or "").endswith("+")
+    assert run.problems == ()
     assert next(iter(run.records)) == example.HOLDS
 
 
@@ -38,7 +38,7 @@ def test_no_results(tmp_path):
         read_run(tmp_path / "file")
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"results": [1]}', '{"results": 1}'])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 2}', '{"results": 1}'])
 def test_something_else_by_that_name(tmp_path, text):
     path = tmp_path / "results.json"
     path.write_text(text)

@@ -1,0 +1,154 @@
+"""Files that are whole or not there, names that stay in their folder, and the time.
+
+This stands below every folder: `core` and `runs` do not import each other, and both
+write files. It loads nothing.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import secrets
+import stat
+import time
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+# Writes what others compute: no part of the names of jobs.
+__computes__ = False
+
+# How names of files end that are not yet whole.
+_DRAFT = ".draft"
+
+
+class Linked(OSError):
+    """A symbolic link where a folder that may be a stranger's must have none."""
+
+    def __init__(self, path: Path):
+        super().__init__(errno.ELOOP, f"{path} is a symbolic link")
+
+
+def write_whole(
+    path: Path,
+    data: str | bytes,
+    *,
+    durable: bool = False,
+    mode: int | None = None,
+    drafts: Path | None = None,
+) -> None:
+    """Write a file that nobody ever sees half written: it appears by one rename.
+
+    A file that is replaced keeps its mode, and a new one has `mode`. `durable` waits
+    until it is on the disk, for what cannot be made again in a moment. `drafts` is
+    another folder on the same disk to write in meanwhile.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A name that nobody knows beforehand, so that no link can wait there.
+    draft = (drafts or path.parent) / f".{path.name}.{secrets.token_hex(4)}{_DRAFT}"
+    try:
+        with open(draft, "xb") as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        wanted = _mode(path) or mode
+        if wanted is not None:
+            draft.chmod(wanted)
+        os.replace(draft, path)
+    except BaseException:
+        # A draft on a full disk only takes more of its room.
+        draft.unlink(missing_ok=True)
+        raise
+    if durable:
+        _sync_folder(path.parent)
+
+
+def remove_drafts(folder: Path) -> None:
+    """Remove what `write_whole` left in a folder when it was killed.
+
+    Nobody else may be writing there.
+    """
+    for draft in folder.glob(f".*{_DRAFT}"):
+        draft.unlink(missing_ok=True)
+
+
+def write_inside(folder: Path, name: str, data: str | bytes, **how: Any) -> None:
+    """Write a file below `folder`, to which no symbolic link may lead."""
+    refuse_links(folder, name)
+    write_whole(folder / name, data, **how)
+
+
+def read_inside(folder: Path, name: str) -> bytes:
+    """What a plain file below `folder` holds; no symbolic link may lead to it."""
+    refuse_links(folder, name)
+    # Neither waits for a pipe nor reads a device.
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+    with open(os.open(folder / name, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, f"{folder / name} is not a plain file")
+        return file.read()
+
+
+def refuse_links(folder: Path, name: str) -> None:
+    """See that `name` stays below `folder`, and that nothing on its way is a link."""
+    parts = PurePosixPath(name).parts
+    if not parts or ".." in parts or PurePosixPath(name).is_absolute():
+        raise OSError(errno.EINVAL, f"{name} is not a name inside {folder}")
+    place = folder
+    for part in parts:
+        place = place / part
+        if place.is_symlink():
+            raise Linked(place)
+
+
+def mode_of(path: Path) -> int:
+    """Who may read and write a file."""
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def canonical(value: Any) -> bytes:
+    """A JSON value as bytes that do not depend on the order of its keys."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return text.encode()
+
+
+def sha256(data: bytes) -> str:
+    """The checksum of bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def signed(value: dict[str, Any]) -> dict[str, Any]:
+    """A JSON object with the checksum of the rest of it, `sha256`, at its end."""
+    rest = {name: one for name, one in value.items() if name != "sha256"}
+    plain = json.loads(json.dumps(rest))  # as it will be read
+    return {**rest, "sha256": sha256(canonical(plain))}
+
+
+def is_signed(value: dict[str, Any]) -> bool:
+    """Whether a JSON object is as `signed` gave it."""
+    return signed(value)["sha256"] == value.get("sha256")
+
+
+def now() -> str:
+    """The time, as everything that is written says it: UTC, to the second."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        facts = path.lstat()
+    except OSError:
+        return None
+    return stat.S_IMODE(facts.st_mode) if stat.S_ISREG(facts.st_mode) else None
+
+
+def _sync_folder(folder: Path) -> None:
+    """Let the rename reach the disk too, where folders can be opened for that."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,34 @@
+"""Records of runs: what claims and figures came to, in a folder that keeps them.
+
+A folder of results may be a stranger's: everything in it is read through one schema,
+and nothing in it chooses what is imported, called, read or written elsewhere.
+"""
+
+from iclab.results._arrays import STORE as STORE, load as load
+from iclab.results._folder import (
+    DEFAULT_FOLDER as DEFAULT_FOLDER,
+    FORMAT as FORMAT,
+    RESULTS as RESULTS,
+    Facts as Facts,
+    NoResults as NoResults,
+    ResultsFolder as ResultsFolder,
+    Run as Run,
+    Settle as Settle,
+    first as first,
+    read_run as read_run,
+)
+from iclab.results._lock import locked as locked
+from iclab.results._record import (
+    FILE_KINDS as FILE_KINDS,
+    Failure as Failure,
+    Record as Record,
+    claim_record as claim_record,
+    file_names as file_names,
+    last_line as last_line,
+    read_findings as read_findings,
+    read_record as read_record,
+)
+from iclab.results._schema import Fields as Fields, Wrong as Wrong
+
+# Keeps what others compute: no part of the names of jobs.
+__computes__ = False

@@ -1,0 +1,33 @@
+"""One program at a time in a folder."""
+
+import contextlib
+import errno
+from collections.abc import Iterator
+from pathlib import Path
+
+import filelock
+
+from iclab._files import refuse_links
+
+_LOCK = ".lock"
+# What a file system answers that cannot lock.
+_CANNOT = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP)
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Be the only program that writes in `folder`; the others wait."""
+    refuse_links(folder, _LOCK)  # to lock a file may empty it
+    lock: filelock.BaseFileLock = filelock.FileLock(folder / _LOCK)
+    try:
+        lock.acquire()
+    except OSError as error:
+        if error.errno not in _CANNOT:
+            raise
+        # There a lock is a file that only one program can create.
+        lock = filelock.SoftFileLock(folder / f"{_LOCK}.held")
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
