@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from iclab.cli._costs import _FILE, calibration
+from iclab.results import read_run
 
 
 def main() -> None:

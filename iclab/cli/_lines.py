@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from iclab.evidence import CaseResult, Evidence, Sentence, plain
+from iclab.evidence import plain
 
 if TYPE_CHECKING:
+    from iclab.evidence import CaseResult, Evidence, Sentence
     from iclab.results import Record
 
 _VERDICTS = ("holds", "corrected", "fails", "undecided")
@@ -36,7 +37,7 @@ def result_lines(record: "Record", note: str = "") -> list[str]:
     return [head, *(_INDENT + line for line in [*cases, *evidence, *said, *missing])]
 
 
-def case_line(case: CaseResult) -> str:
+def case_line(case: "CaseResult") -> str:
     """A case in one line: both sides, the error bar, the decoy."""
     text = (
         f"{case.case}: predicted {case.relation} {_short(case.predicted)},"
@@ -47,13 +48,13 @@ def case_line(case: CaseResult) -> str:
     return text
 
 
-def evidence_line(one: Evidence) -> str:
+def evidence_line(one: "Evidence") -> str:
     """What a figure should show in one line: the number and what it is held to."""
     wanted = f"{one.relation} {one.bound:.6g}"
     return f"{one.statement}: {one.value:.6g}, expected {wanted}"
 
 
-def sentence_line(one: Sentence) -> str:
+def sentence_line(one: "Sentence") -> str:
     """What a paper says of its figure, whether it is seen, and why perhaps not."""
     text = f"{one.state}: {one.statement} ({one.place})"
     numbers = [f"{test.value:.4g}" for test in one.tests if not test.holds]
