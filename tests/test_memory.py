@@ -1,0 +1,48 @@
+"""Pages that a process has once had are not asked for again."""
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+# How many pages were faulted in by ten calls that each need 32 MB, that is 8,000 pages
+# of 4 KB, after the first twenty, in a process of its own.
+PROGRAM = """
+import resource
+import iclab.core
+import jax, jax.numpy as jnp
+
+@jax.jit
+def third(x):
+    return jnp.outer(x, x) @ x
+
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+x = jnp.arange(2_000.0)
+for _ in range(20):
+    third(x).block_until_ready()
+before = faults()
+for _ in range(10):
+    third(x).block_until_ready()
+print(faults() - before)
+"""
+
+
+def _faults(monkeypatch: pytest.MonkeyPatch, **variables: str) -> int:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
+    )
+    return int(run.stdout)
+
+
+@pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc", reason="other C libraries are left alone"
+)
+def test_freed_memory_is_kept_unless_the_user_says_how(monkeypatch):
+    # Blocks that are given back late may ask for two more.
+    assert _faults(monkeypatch) < 20_000
+    assert _faults(monkeypatch, MALLOC_TRIM_THRESHOLD_="131072") > 70_000
