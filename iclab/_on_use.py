@@ -30,7 +30,8 @@ def names_on_use(
         return space[name]
 
     def __dir__() -> list[str]:
-        return sorted({*space, *places})
+        private = {name for name in space if name.startswith("_")}
+        return sorted(private | set(places))
 
     return __getattr__, __dir__
 

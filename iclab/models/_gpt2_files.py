@@ -226,9 +226,10 @@ def _tensors(place: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 def _shards(folder: Path) -> dict[str, np.ndarray]:
     """Arrays of all files that a folder's index names, which lie in the folder."""
-    index = _json(folder / _INDEX).get("weight_map")
+    said = _json(folder / _INDEX).get("weight_map")
+    index: dict[str, Any] = said if isinstance(said, dict) else {}
     rule = f"a folder whose {_INDEX} has a `weight_map` of files beside it"
-    files = set(index.values()) if _is_map(index) else set()
+    files = {str(file) for file in index.values()}
     require(bool(files), _OWNER, "path", rule, folder)
     found: dict[str, np.ndarray] = {}
     for name in sorted(files):
@@ -242,10 +243,6 @@ def _shards(folder: Path) -> dict[str, np.ndarray]:
     rule = f"a folder that holds all that {_INDEX} names"
     require(not missing, _OWNER, "path", rule, f"no `{missing[0]}`" if missing else "")
     return found
-
-
-def _is_map(index: Any) -> bool:
-    return isinstance(index, dict) and all(isinstance(f, str) for f in index.values())
 
 
 def _config(path: Path) -> dict[str, Any]:
@@ -278,10 +275,10 @@ def _json(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
         found = None
-    is_object = isinstance(found, dict)
-    rule = f"a folder whose {path.name} is a JSON object"
-    require(is_object, _OWNER, "path", rule, "something else")
-    return found
+    if not isinstance(found, dict):
+        rule = f"a folder whose {path.name} is a JSON object"
+        require(False, _OWNER, "path", rule, "something else")
+    return found  # pyright: ignore[reportReturnType]
 
 
 def _plain_names(tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
