@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import iclab
 from iclab import papers
 from iclab.cli._costs import times, times_words
 from iclab.cli._lines import (
@@ -18,11 +19,13 @@ from iclab.cli._lines import (
     sentence_line,
 )
 from iclab.cli._mistake import UserMistake as UserMistake, writing
+from iclab.cli._terminal import is_unicode, tell
 from iclab.evidence import (
     ERRATUM_CLASSES,
     SCALES,
     Described,
     Entry,
+    Paper,
     describe_settings,
     setting_text,
 )
@@ -191,9 +194,17 @@ def report(options: argparse.Namespace) -> int:
 
 def cite(options: argparse.Namespace) -> int:
     """Print BibTeX, each paper once."""
-    found = {one.key: one for one in map(papers.paper, options.ids)}
+    found = {one.key: one for one in map(_cited, options.ids)}
     print("\n\n".join(one.bibtex for one in found.values()))
     return 0
+
+
+def _cited(word: str) -> Paper:
+    """The paper of a key, a result or a model to train, which must be there."""
+    room, (id, *_) = papers.room(word), word.split("@")
+    if id not in (room.key, *room.recipes):
+        papers.select([id])
+    return room.paper
 
 
 def cache(options: argparse.Namespace) -> int:
@@ -212,12 +223,14 @@ def cache(options: argparse.Namespace) -> int:
 
 
 def _last_results(options: argparse.Namespace) -> "Mapping[str, Record]":
-    """Records in the folder, if there are any, by id."""
+    """Records by id in the folder that was named, or, if none was, in the usual one."""
     from iclab.results import NoResults, first, read_run
 
     try:
-        run = read_run(options.out)
-    except NoResults:
+        run = read_run(options.out or iclab.DEFAULT_FOLDER)
+    except NoResults as reason:
+        if options.out is not None:
+            raise UserMistake(str(reason)) from None
         return {}
     for problem in first(run.problems):
         say(options, problem)
@@ -226,7 +239,7 @@ def _last_results(options: argparse.Namespace) -> "Mapping[str, Record]":
 
 def say(options: argparse.Namespace, text: str) -> None:
     """A line on standard error about what goes on without."""
-    print(f"iclab {options.command}: {text}", file=sys.stderr)
+    tell(f"iclab {options.command}: {text}")
 
 
 def _show_last(record: "Record") -> None:
@@ -286,7 +299,8 @@ def _method_json(entry: Entry) -> dict[str, str]:
 
 def print_json(value: Any) -> None:
     """Print one JSON value on standard output."""
-    print(json.dumps(value, indent=1, ensure_ascii=False))
+    ascii_only = not is_unicode(sys.stdout)
+    print(json.dumps(value, indent=1, ensure_ascii=ascii_only))
 
 
 def _field(name: str, text: str | None) -> None:

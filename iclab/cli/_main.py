@@ -3,14 +3,15 @@
 import argparse
 import importlib
 import os
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import iclab
 from iclab.cli._mistake import UserMistake
 from iclab.cli._new import add_new
+from iclab.cli._numbers import seed, whole_number
 from iclab.cli._probe import add_probe
+from iclab.cli._terminal import CannotWrite, flush, open_streams, say_of_writing, tell
 from iclab.cli._train import add_train
 from iclab.evidence import SCALES
 
@@ -19,10 +20,34 @@ _EXIT_MISTAKE, _EXIT_INTERRUPTED = 2, 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
+    open_streams()
+    command = "iclab"
+    try:
+        try:
+            options = _parser().parse_args(arguments)
+            if options.command is not None:
+                command = f"iclab {options.command}"
+            return _run(options, command)
+        except OSError as error:
+            flush()  # names what could not be written, if it was this
+            say_of_writing(error)
+            raise
+        finally:
+            flush()
+    except CannotWrite as reason:
+        tell(f"{command}: {reason}")
+        return _EXIT_MISTAKE
+    except BrokenPipeError:
+        flush()
+        return 0  # the reader has left (`iclab list | head`)
+    except KeyboardInterrupt:
+        tell(f"{command}: interrupted")
+        return _EXIT_INTERRUPTED
+
+
+def _run(options: argparse.Namespace, command: str) -> int:
     if options.command is None:
-        parser.print_help()
+        _parser().print_help()
         return 0
     from iclab import papers
 
@@ -30,15 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _open_rooms(options)
         return options.run(options)
     except (papers.UnknownId, papers.RoomProblem, UserMistake) as mistake:
-        print(f"iclab {options.command}: {mistake}", file=sys.stderr)
+        # What the library calls as the command does need not say it twice.
+        text = str(mistake).removeprefix(f"{options.command}: ")
+        tell(f"{command}: {text}")
         return _EXIT_MISTAKE
-    except KeyboardInterrupt:
-        print(f"iclab {options.command}: interrupted", file=sys.stderr)
-        return _EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader has left (`iclab list | head`): nobody is there to be told.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
 
 
 def _later(module: str, name: str) -> Callable[[argparse.Namespace], int]:
@@ -61,16 +81,16 @@ def _open_rooms(options: argparse.Namespace) -> None:
     for folder in papers.open_rooms_here(named):
         place = os.path.normpath(os.path.join(os.getcwd(), folder))
         text = f"opened the room in {place}: its code is run"
-        print(f"iclab {options.command}: {text}", file=sys.stderr)
+        tell(f"iclab {options.command}: {text}")
     for problem in papers.room_problems():
-        print(f"iclab {options.command}: {problem}", file=sys.stderr)
+        tell(f"iclab {options.command}: {problem}")
 
 
 class _Parser(argparse.ArgumentParser):
     """Says a mistake in one line, without the usage."""
 
     def error(self, message: str) -> NoReturn:
-        print(f"{self.prog}: {message} (see `{self.prog} --help`)", file=sys.stderr)
+        tell(f"{self.prog}: {message} (see `{self.prog} --help`)")
         raise SystemExit(_EXIT_MISTAKE)
 
 
@@ -107,7 +127,6 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument(
         "--out",
         metavar="DIR",
-        default=iclab.DEFAULT_FOLDER,
         help=f"folder of the last run (default: {iclab.DEFAULT_FOLDER})",
     )
     check = command(
@@ -202,9 +221,7 @@ def _run_options(
         metavar="|".join(SCALES),
         help="how much work: seconds, minutes, or as in the papers (default: desk)",
     )
-    parser.add_argument(
-        "--seed", type=_seed, default=0, help="random seed (default: 0)"
-    )
+    parser.add_argument("--seed", type=seed, default=0, help="random seed (default: 0)")
     parser.add_argument("--out", metavar="DIR", help=out, default=folder)
     parser.add_argument(
         "--dry-run",
@@ -218,7 +235,7 @@ def _run_options(
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--jobs",
-        type=_jobs,
+        type=whole_number(1),
         metavar="N",
         help="processes to use on this machine (default: one per core)",
     )
@@ -249,23 +266,3 @@ def _scale(word: str) -> str:
     raise argparse.ArgumentTypeError(
         f"must be {', '.join(SCALES[:-1])} or {SCALES[-1]}, got {word!r}{hint}"
     )
-
-
-def _seed(word: str) -> int:
-    return _whole_number(word, 0)
-
-
-def _jobs(word: str) -> int:
-    return _whole_number(word, 1)
-
-
-def _whole_number(word: str, least: int) -> int:
-    try:
-        number = int(word)
-    except ValueError:
-        number = least - 1
-    if number < least:
-        raise argparse.ArgumentTypeError(
-            f"must be a whole number ≥ {least}, got {word!r}"
-        )
-    return number

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from iclab.cli._mistake import UserMistake, writing
+from iclab.cli._numbers import seed, whole_number
 
 if TYPE_CHECKING:
     from iclab.core import AbstractPredictor
@@ -19,6 +20,9 @@ _ALGORITHMS = (
 )
 # Dimension for algorithms, which have none, and the size of a step that has no size.
 _DIMENSION, _STEP = 5, 0.25
+# Of the inputs; covariances have as many rows. And steps of an algorithm.
+_dimension = whole_number(1, 4096)
+_MOST_STEPS = 10_000
 
 
 class _Named(NamedTuple):
@@ -49,7 +53,12 @@ def add_probe(commands: Any) -> None:
         " file, a Hugging Face folder, FILE.py:FUNCTION, or an algorithm:"
         f" {_ALGORITHMS}",
     )
-    add("--dimension", type=int, metavar="D", help="of the inputs (the model's own)")
+    add(
+        "--dimension",
+        type=_dimension,
+        metavar="D",
+        help="of the inputs (the model's own)",
+    )
     add(
         "--context",
         type=int,
@@ -80,7 +89,7 @@ def add_probe(commands: Any) -> None:
     )
     add("--heads", type=int, metavar="N", help="of a GPT-2 whose file does not say it")
     add("--prompts", type=int, default=2048, metavar="N", help="(2048)")
-    add("--seed", type=int, default=0, help="random seed (0)")
+    add("--seed", type=seed, default=0, help="random seed (0)")
     add("--out", metavar="DIR", help="write a page, pictures and data to this folder")
     add("--json", action="store_true", help="print one JSON object")
 
@@ -238,9 +247,10 @@ def _algorithm(word: str) -> "AbstractPredictor | None":
 
 
 def _whole(value: float) -> int:
-    if value != int(value) or value < 1:
+    if not 1 <= value <= _MOST_STEPS or value != int(value):
         raise UserMistake(
-            f"a number of steps must be a whole number ≥ 1, got {value:g}"
+            f"a number of steps must be a whole number from 1 to {_MOST_STEPS},"
+            f" got {value:g}"
         )
     return int(value)
 
@@ -254,8 +264,6 @@ def _task(options: argparse.Namespace, named: _Named) -> "AbstractTask":
     d = options.dimension or (len(options.variances) if options.variances else own)
     if d is None:
         raise UserMistake("give --dimension: a function does not say it")
-    if d < 1:
-        raise UserMistake(f"--dimension must be a whole number ≥ 1, got {d}")
     law = options.task or named.covariance or "fixed"
     if options.variances:
         if len(options.variances) != d:

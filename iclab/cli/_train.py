@@ -2,13 +2,14 @@
 
 import argparse
 import signal
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from iclab.cli._mistake import UserMistake
+from iclab.cli._numbers import seed
+from iclab.cli._terminal import tell
 
 
 def add_train(commands: Any) -> None:
@@ -48,7 +49,7 @@ def add_train(commands: Any) -> None:
     run.add_argument(
         "--precision", metavar="float32|float64|bfloat16", help="(float32)"
     )
-    _number(run, "--seed", int, "random seed (0)")
+    _number(run, "--seed", seed, "random seed (0)")
     _number(run, "--checkpoint-every", int, "steps between checkpoints (1000)", 1000)
     _number(run, "--log-every", int, "steps a line of metrics (100)", 100)
     text = "write for TensorBoard too"
@@ -92,7 +93,7 @@ def train(options: argparse.Namespace) -> int:
             tensorboard=options.tensorboard,
         )
     except training.Diverged as explosion:
-        print(f"iclab train: {explosion}", file=sys.stderr)
+        tell(f"iclab train: {str(explosion).removeprefix('train: ')}")
         return 1
     except ValueError as mistake:
         raise UserMistake(str(mistake)) from None
@@ -153,5 +154,5 @@ def _first_process() -> bool:
     return jax.process_index() == 0
 
 
-def _number(group: Any, flag: str, kind: type, text: str, default: Any = None) -> None:
+def _number(group: Any, flag: str, kind: Any, text: str, default: Any = None) -> None:
     group.add_argument(flag, type=kind, metavar="N", help=text, default=default)

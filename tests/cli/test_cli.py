@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -514,7 +515,7 @@ def test_as_a_process_from_another_folder(tmp_path):
 
 
 def test_a_reader_that_leaves_is_no_error():
-    command = f"{sys.executable} -m iclab list | head -n 1"
+    command = f"{shlex.quote(sys.executable)} -m iclab list | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) == 1

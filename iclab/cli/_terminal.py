@@ -1,0 +1,109 @@
+"""Standard output and standard error, whatever they are connected to."""
+
+import codecs
+import contextlib
+import errno
+import io
+import os
+import sys
+from typing import TextIO
+
+# What a terminal without Unicode shows in the place of these; of others, below.
+_PLAIN = {
+    "≥": ">=", "≤": "<=", "≠": "!=", "≈": "~", "−": "-", "–": "-", "—": "-", "·": "*",
+    "×": "x", "√": "sqrt", "∞": "inf", "Σ": "sum", "∈": "in", "→": "->", "↦": "->",
+    "’": "'", "‘": "'", "“": '"', "”": '"', "⟨": "<", "⟩": ">", "‖": "||", "¹": "^1",
+    "²": "^2", "³": "^3", "⁻": "^-", "∂": "d", "∇": "grad", "⊤": "'", "ᵀ": "'",
+}  # fmt: skip
+
+
+_OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+
+
+class CannotWrite(Exception):
+    """Standard output takes nothing more; the message says why."""
+
+
+def open_streams() -> None:
+    """Let everything be printed: on closed streams and in any encoding."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            # Else the next file that is opened is taken for it.
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    codecs.register_error("iclab.plain", _plain_instead)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="iclab.plain")
+
+
+def is_unicode(stream: TextIO) -> bool:
+    """Whether a stream takes all characters."""
+    return codecs.lookup(stream.encoding or "ascii").name.startswith("utf")
+
+
+def tell(text: str) -> None:
+    """Print a line on standard error, if that can be done at all."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        _give_up(sys.stderr)
+
+
+def say_of_writing(error: OSError) -> None:
+    """Raise `CannotWrite` for an error of writing to what is open already.
+
+    Errors of opening name their file. Unbuffered streams fail inside `print`.
+    """
+    if error.filename is None and error.errno in _OF_WRITING:
+        raise CannotWrite(f"cannot write: {error.strerror}") from None
+
+
+def flush() -> None:
+    """Write out what was printed; raises `CannotWrite`, once, if that fails.
+
+    A reader that has left (`iclab list | head`) is no failure: nobody is there.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            _give_up(stream)
+        except OSError as error:
+            _give_up(stream)
+            if stream is sys.stdout:
+                raise CannotWrite(
+                    f"cannot write to standard output: {error.strerror}"
+                ) from None
+
+
+def _give_up(stream: TextIO) -> None:
+    """Let nothing more be written: Python would try again at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def _plain_instead(error: UnicodeError) -> tuple[str, int]:
+    """Characters that a stream does not know in those that every stream knows."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(_plain, error.object[error.start : error.end])), error.end
+
+
+def _plain(character: str) -> str:
+    import unicodedata
+
+    if character in _PLAIN:
+        return _PLAIN[character]
+    if 0xD800 <= ord(character) < 0xE000:  # a byte of a file's name that is no text
+        return f"\\x{ord(character) & 0xFF:02x}"
+    name = unicodedata.name(character, "")
+    if name.startswith("GREEK"):
+        return name.replace("LAMDA", "LAMBDA").split(" WITH ")[0].split()[-1].lower()
+    parts = unicodedata.normalize("NFKD", character)
+    return parts.encode("ascii", "ignore").decode() or "?"
