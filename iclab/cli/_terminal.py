@@ -6,7 +6,7 @@ import errno
 import io
 import os
 import sys
-from typing import TextIO
+from typing import Any
 
 # What a terminal without Unicode shows in the place of these; of others, below.
 _PLAIN = {
@@ -40,7 +40,7 @@ def open_streams() -> None:
             stream.reconfigure(errors="iclab.plain")
 
 
-def is_unicode(stream: TextIO) -> bool:
+def is_unicode(stream: Any) -> bool:
     """Whether a stream takes all characters."""
     return codecs.lookup(stream.encoding or "ascii").name.startswith("utf")
 
@@ -80,7 +80,7 @@ def flush() -> None:
                 ) from None
 
 
-def _give_up(stream: TextIO) -> None:
+def _give_up(stream: Any) -> None:
     """Let nothing more be written: Python would try again at its end."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
