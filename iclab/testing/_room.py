@@ -19,6 +19,7 @@ from iclab.evidence import (
     judge_figure,
     names,
 )
+from iclab.results import Record, claim_record, read_record
 from iclab.runs import package_folder
 from iclab.testing._compare import fail
 
@@ -87,24 +88,25 @@ def _run_claim(entry: Entry, scale: Scale, seed: int) -> Mapping[str, Any]:
     """Check a claim; gives the numbers that its texts may name."""
     result = papers.claim_job(entry, scale, seed).run()
     _check_json(entry, result)
+    record = claim_record(entry, result, seed=seed, scale=scale)
+    _check_record(record)
     expected = "holds" if entry.erratum is None else "corrected"
-    if result["verdict"] == expected:
-        return result["numbers"]
-    bad = [case for case in result["cases"] if case["verdict"] == result["verdict"]]
+    if record.verdict == expected:
+        return record.numbers
     reasons = {
         "undecided": "no decoy was rejected",
         "holds": "it has an erratum, and what is printed did not fail",
         "corrected": "what is printed fails, and there is no erratum",
     }
-    reason = reasons.get(result["verdict"], "")
+    reason = reasons.get(record.verdict, "")
+    bad = [case for case in record.cases if case.verdict == record.verdict]
     if bad:
         case = bad[0]
         reason = (
-            f"{case['case']!r} predicted {case['relation']} {case['predicted']},"
-            f" measured {case['measured']} ± {case['error']} ({case['reason']}),"
-            f" decoy {case['decoy']}"
+            f"{case.case!r} predicted {case.relation} {case.predicted}, measured"
+            f" {case.measured} ± {case.error} ({case.reason}), decoy {case.decoy}"
         )
-    found = f"is {result['verdict']}: {reason}"
+    found = f"is {record.verdict}: {reason}"
     raise AssertionError(f"{entry.id} must be {expected}, and {found}")
 
 
@@ -117,7 +119,8 @@ def _run_figure(entry: Entry, scale: Scale, seed: int) -> Mapping[str, Any]:
         tables[name] = job.run()
     with tempfile.TemporaryDirectory(prefix="iclab-") as folder:
         result, files = papers.finish_figure(entry, tables, Path(folder) / "figures")
-        _check_json(entry, papers.figure_record(entry, result, files, 0.0, seed))
+    record = papers.figure_record(entry, result, files, 0.0, seed=seed, scale=scale)
+    _check_record(record)
     if len(tables) > 1:
         for name, table in tables.items():
             _check_part(entry, {name: table})
@@ -157,6 +160,13 @@ def _check_json(entry: Entry, value: Any) -> None:
         fail(f"{entry.id}: its settings and results must be plain JSON: {error}")
     if again != _listed(value):
         fail(f"{entry.id}: JSON changes its settings or results: names must be words")
+
+
+def _check_record(record: Record) -> None:
+    """A record is written and read again without loss."""
+    text = json.dumps(record.json(), allow_nan=False)
+    if read_record(json.loads(text)) != record:
+        fail(f"{record.id}: its record is another one after it was written and read")
 
 
 def _listed(value: Any) -> Any:
