@@ -20,6 +20,8 @@ def result_lines(record: "Record", note: str = "") -> list[str]:
     """An item's verdict; what is not good says why."""
     verdict = record.verdict
     head = f"{verdict:<10} {record.id}  {record.seconds:.1f} s{note}"
+    if record.scatter is not None:
+        head += f"  ({record.scatter.words})"
     if record.failed:
         return [f"{head}  {record.reason}"]
     cases = [

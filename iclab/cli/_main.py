@@ -163,10 +163,50 @@ def _parser() -> argparse.ArgumentParser:
         " --weights fixed-18=FILE (may be repeated)",
     )
     reproduce.add_argument(
+        "--device",
+        choices=["cpu", "gpu"],
+        default="cpu",
+        help="what trains: the CPU, or every GPU of this machine with a process alone"
+        " on it; all else is computed on the CPU (default: cpu)",
+    )
+    reproduce.add_argument(
+        "--precision",
+        choices=["float32", "float64", "bfloat16"],
+        help="what trains computes with this (default: what each figure asks for)",
+    )
+    reproduce.add_argument(
         "--retrain",
         action="store_true",
         help="train anew what comes trained with iclab",
     )
+    text = (
+        "Hold two folders of results against each other: verdicts that differ, numbers"
+        " that moved by more than their error bars. Ends with 1 if a verdict differs."
+    )
+    comparing = commands.add_parser("compare", help=text, description=text)
+    comparing.add_argument(
+        "before", metavar="A", help="a folder of results, or a record"
+    )
+    comparing.add_argument(
+        "after",
+        nargs="?",
+        metavar="B",
+        default=iclab.DEFAULT_FOLDER,
+        help=f"another one (default: {iclab.DEFAULT_FOLDER})",
+    )
+    comparing.add_argument(
+        "--page", metavar="FILE", help="write it as a page, with pictures side by side"
+    )
+    _json(comparing)
+    comparing.set_defaults(run=_later("_compare", "compare_folders"))
+    text = (
+        "Make a record of a folder of results: numbers, tables and pictures, small"
+        " enough for a repository, and a manifest; this runs nothing."
+    )
+    keeping = commands.add_parser("record", help=text, description=text)
+    keeping.add_argument("folder", metavar="DIR", help="folder of results")
+    keeping.add_argument("record", metavar="RECORD", help="folder of the record")
+    keeping.set_defaults(run=_later("_record", "record"))
     text = "Write the report of a folder of results again; this runs nothing."
     report = commands.add_parser("report", help=text, description=text)
     report.add_argument(
@@ -222,6 +262,14 @@ def _run_options(
         help="how much work: seconds, minutes, or as in the papers (default: desk)",
     )
     parser.add_argument("--seed", type=seed, default=0, help="random seed (default: 0)")
+    parser.add_argument(
+        "--seeds",
+        type=whole_number(1),
+        metavar="N",
+        default=1,
+        help="run everything with so many seeds, from --seed on, and say how the"
+        " verdict and the numbers depend on it (default: 1)",
+    )
     parser.add_argument("--out", metavar="DIR", help=out, default=folder)
     parser.add_argument(
         "--dry-run",

@@ -5,6 +5,12 @@ and nothing in it chooses what is imported, called, read or written elsewhere.
 """
 
 from iclab.results._arrays import STORE as STORE, load as load
+from iclab.results._compare import (
+    Comparison as Comparison,
+    Moved as Moved,
+    Pair as Pair,
+    compare as compare,
+)
 from iclab.results._folder import (
     DEFAULT_FOLDER as DEFAULT_FOLDER,
     FORMAT as FORMAT,
@@ -17,6 +23,10 @@ from iclab.results._folder import (
     first as first,
     read_run as read_run,
 )
+from iclab.results._keep import (
+    NotARecord as NotARecord,
+    keep_record as keep_record,
+)
 from iclab.results._lock import locked as locked
 from iclab.results._record import (
     FILE_KINDS as FILE_KINDS,
@@ -28,6 +38,7 @@ from iclab.results._record import (
     read_findings as read_findings,
     read_record as read_record,
 )
+from iclab.results._scatter import Scatter as Scatter, scatter as scatter
 from iclab.results._schema import Fields as Fields, Wrong as Wrong
 
 # Keeps what others compute: no part of the names of jobs.

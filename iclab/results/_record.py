@@ -26,6 +26,7 @@ from iclab.evidence import (
     claim_verdict,
     figure_verdict,
 )
+from iclab.results._scatter import Scatter, read_scatter
 from iclab.results._schema import Fields, Wrong, plain, shown
 
 # Kinds of files that a figure has.
@@ -48,7 +49,8 @@ class Record:
     program, and decides nothing. `numbers` are those that texts quote, `missing` is
     what a figure's tables could not show, `settings` are those that are not the
     figure's own, and `jobs` names the tables in the store. `later` is what stopped a
-    later attempt at an item that has this good record.
+    later attempt at an item that has this good record. `scatter` is how the item ends
+    with several seeds, of which `seed` is the first.
     """
 
     id: str
@@ -74,6 +76,7 @@ class Record:
     jobs: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
     later: "Failure | None" = None
+    scatter: Scatter | None = None
     finished: str | None = None
     iclab: str | None = None
     commit: str | None = None
@@ -95,7 +98,11 @@ class Record:
 
     @property
     def good(self) -> bool:
-        """Whether the verdict is one with which a command ends well."""
+        """Whether the verdict is one with which a command ends well, with every seed
+        that was tried.
+        """
+        if self.scatter is not None:
+            return self.scatter.good == len(self.scatter.seeds)
         return self.verdict in GOOD_VERDICTS
 
     @property
@@ -148,6 +155,8 @@ class Record:
                 found[name] = dict(few) if isinstance(few, Mapping) else list(few)
         if self.later is not None:
             found["later"] = dataclasses.asdict(self.later)
+        if self.scatter is not None:
+            found["scatter"] = self.scatter.json()
         made = ("scale", "finished", "iclab", "commit")
         return found | {name: getattr(self, name) for name in made}
 
@@ -202,6 +211,7 @@ def read_record(value: Any) -> Record:
         jobs=fields.mapping("jobs", "names of jobs", _digest, {}),
         error=fields.text("error", None),
         later=_later(value.get("later")),
+        scatter=read_scatter(value.get("scatter")),
         finished=fields.moment("finished", None),
         iclab=fields.text("iclab", None),
         commit=fields.text("commit", None),

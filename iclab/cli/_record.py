@@ -1,0 +1,25 @@
+"""`iclab record FOLDER RECORD`: what a run found, small enough to keep."""
+
+import argparse
+
+from iclab import papers
+from iclab.cli._mistake import UserMistake, writing
+from iclab.results import NoResults, NotARecord, keep_record, read_run
+
+
+def record(options: argparse.Namespace) -> int:
+    """Write results, tables and pictures of a folder to another, and a manifest."""
+    try:
+        run = read_run(options.folder)
+        with writing(f"to {options.record}"):
+            manifest = keep_record(
+                run, options.record, [entry.id for entry in papers.select()]
+            )
+    except (NoResults, NotARecord) as reason:
+        raise UserMistake(str(reason)) from None
+    items = manifest["items"]
+    counts = ", ".join(f"{len(items[name])} {name}" for name in items)
+    print(f"{options.record}: {counts} ({manifest['bytes'] / 1e6:.1f} MB)")
+    for name in manifest["left_out"]:
+        print(f"left out, too large: {name}")
+    return 0

@@ -1,0 +1,60 @@
+"""The page of a comparison: verdicts, numbers that moved, pictures side by side."""
+
+import base64
+import os
+from pathlib import Path
+
+from iclab._files import read_inside, write_whole
+from iclab.report._build import asset, environment
+from iclab.results import Comparison, Pair, Record, Run
+
+# Kinds of pictures that pages can show; as the source of an image none can do more.
+_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
+
+
+def write_compare_page(
+    comparison: Comparison, names: tuple[str, str], path: str | os.PathLike[str]
+) -> Path:
+    """Write a comparison as one file that needs no other; returns it.
+
+    Pictures of figures whose numbers are not the same stand side by side.
+    """
+    target = Path(path)
+    pictures = {
+        pair.id: sides
+        for pair in comparison.pairs
+        if pair.both and not pair.identical and (sides := _sides(comparison, pair))
+    }
+    page = environment().get_template("compare.html")
+    text = page.render(
+        comparison=comparison, names=names, pictures=pictures, css=asset("report.css")
+    )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(target, text)
+    return target
+
+
+def _sides(comparison: Comparison, pair: Pair) -> tuple[str, str] | None:
+    """Both pictures of a figure as addresses that hold the pictures themselves."""
+    found = [
+        _picture(run, record)
+        for run, record in (
+            (comparison.before, pair.before),
+            (comparison.after, pair.after),
+        )
+    ]
+    first, second = found
+    return None if first is None or second is None else (first, second)
+
+
+def _picture(run: Run, record: Record | None) -> str | None:
+    for kind, type_ in _TYPES.items():
+        name = None if record is None else record.file(kind)
+        if name is None:
+            continue
+        try:
+            data = read_inside(run.folder, name)
+        except OSError:
+            continue
+        return f"data:{type_};base64,{base64.b64encode(data).decode()}"
+    return None
