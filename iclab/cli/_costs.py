@@ -41,8 +41,9 @@ class Known:
         return sum(self.jobs.values())
 
     def job(self, name: str) -> float:
-        """One job; a new one costs what the others do."""
-        return self.jobs.get(name, self.seconds / len(self.jobs))
+        """One job, whatever its seed; a new one costs what the others do."""
+        own = name.partition(" · seed ")[0]
+        return self.jobs.get(own, self.seconds / len(self.jobs))
 
 
 def known(entry: Entry, scale: Scale) -> Known | None:

@@ -29,7 +29,7 @@ from iclab.evidence import (
     Sentence,
     setting_text,
 )
-from iclab.runs import Cache, Job, code_digest
+from iclab.runs import Cache, Device, Job, code_digest
 
 _FORMAT = 3
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -51,24 +51,30 @@ class FigureFolder:
         retrain: bool = False,
         changes: Mapping[str, Any] = {},
         cache: Cache | None = None,
+        device: Device = "cpu",
+        precision: str | None = None,
     ):
         self._folder, self._cache, self._changes = folder, cache, changes
-        self._settings = {"scale": scale, "seed": seed, "retrain": retrain}
+        self._settings: dict[str, Any] = {"scale": scale, "seed": seed}
+        self._settings |= {"retrain": retrain}
+        self._settings |= {} if device == "cpu" else {"device": device}
+        self._settings |= {} if precision is None else {"precision": precision}
 
-    def jobs(self, entry: Entry) -> dict[str, Job]:
+    def jobs(self, entry: Entry, seed: int | None = None) -> dict[str, Job]:
         """The jobs of a figure, without loading its code where that is as it was.
 
         They come from the catalogue, or from the user's own cache of what that said.
         The folder has no say in what they call.
         """
+        own = self._settings if seed is None else {**self._settings, "seed": seed}
         if self._cache is None or self._changes:
-            return papers.figure_jobs(entry, **self._settings, changes=self._changes)
-        settings = json.dumps(self._settings, sort_keys=True)
+            return papers.figure_jobs(entry, **own, changes=self._changes)
+        settings = json.dumps(own, sort_keys=True)
         key = f"jobs of {entry.id} {settings} {_code(entry)}"
         noted = self._cache.note(key)
         if noted is not None:
             return {name: _job(fields) for name, fields in noted.items()}
-        jobs = papers.figure_jobs(entry, **self._settings)
+        jobs = papers.figure_jobs(entry, **own)
         note = {name: dataclasses.asdict(job) for name, job in jobs.items()}
         # Settings that JSON would change (a tuple) are planned anew each time.
         again = json.loads(json.dumps(note))

@@ -34,11 +34,9 @@ def check(options: argparse.Namespace) -> int:
     start = time.perf_counter()
     if options.dry_run:
         store = _looked_at(options.out)
-        return _say_plan(
-            Work(claims, options.scale, options.seed, store=store), options, store
-        )
+        return _say_plan(_claims(claims, options, store), options, store)
     store = _store(Path(options.out)) if options.out else None
-    work = Work(claims, options.scale, options.seed, store=store)
+    work = _claims(claims, options, store)
     run = run_items(work, options, store, cache=open_cache(options))
     records = _in_order(claims, run)
     if options.json:
@@ -48,6 +46,12 @@ def check(options: argparse.Namespace) -> int:
     if not options.json:
         print(f"{summary(records)} ({duration(time.perf_counter() - start)})")
     return _exit_code(records)
+
+
+def _claims(
+    claims: Sequence[Entry], options: argparse.Namespace, store: Store | None
+) -> Work:
+    return Work(claims, options.scale, options.seed, store=store, seeds=options.seeds)
 
 
 def reproduce(options: argparse.Namespace) -> int:
@@ -63,11 +67,20 @@ def reproduce(options: argparse.Namespace) -> int:
     scale, seed = options.scale, options.seed
     cache = open_cache(options)
     figures = FigureFolder(
-        folder, scale, seed, retrain=options.retrain, changes=changes, cache=cache
+        folder,
+        scale,
+        seed,
+        retrain=options.retrain,
+        changes=changes,
+        cache=cache,
+        device=options.device,
+        precision=options.precision,
     )
     if options.dry_run:
         store = _looked_at(options.out)
-        work = Work(entries, scale, seed, store=store, figures=figures)
+        work = Work(
+            entries, scale, seed, store=store, figures=figures, seeds=options.seeds
+        )
         return _say_plan(work, options, store)
     store = _store(folder)
     order = [entry.id for entry in papers.select()]
@@ -75,7 +88,7 @@ def reproduce(options: argparse.Namespace) -> int:
         results = ResultsFolder(folder, _facts(options), order)
     for problem in first(results.problems):
         say(options, problem)
-    work = Work(entries, scale, seed, store=store, figures=figures)
+    work = Work(entries, scale, seed, store=store, figures=figures, seeds=options.seeds)
     pages: list[Path] = []
 
     def report(run: Progress) -> None:

@@ -23,6 +23,7 @@ from iclab.runs import (
     Started,
     Store,
     Told,
+    count_gpus,
     run_jobs,
     usable_cores,
 )
@@ -129,11 +130,21 @@ def run_items(
 def engine(options: argparse.Namespace, cache: Cache | None) -> Engine | None:
     """What runs the jobs: processes on this machine, or a cluster."""
     if options.cluster is not None:
+        if getattr(options, "device", "cpu") == "gpu":
+            raise UserMistake("--device gpu is for this machine, not for a --cluster")
         return Cluster(options.cluster)
     # Whoever has told JAX where to keep its programs is not contradicted.
     told = options.cache is None and "JAX_COMPILATION_CACHE_DIR" in os.environ
     programs = None if cache is None or told else cache.programs
-    return Processes(options.jobs or usable_cores(), cache=programs)
+    gpus = 0
+    if getattr(options, "device", "cpu") == "gpu":
+        gpus = count_gpus()
+        if not gpus:
+            raise UserMistake(
+                "--device gpu: JAX sees no GPU here; install the JAX that is made for"
+                " yours, or leave --device away"
+            )
+    return Processes(options.jobs or usable_cores(), cache=programs, gpus=gpus)
 
 
 def open_cache(options: argparse.Namespace) -> Cache | None:

@@ -9,15 +9,22 @@ from iclab import papers
 from iclab._files import now
 from iclab.cli._mistake import UserMistake
 from iclab.evidence import Entry, Scale
-from iclab.results import Record, Settle, claim_record
+from iclab.results import Record, Settle, claim_record, scatter
 from iclab.runs import Job, Outcome, Store, provenance, reread_sources
 
 if TYPE_CHECKING:
     from iclab.cli._figures import FigureFolder
 
+# What stands between the name of a job and a seed that is not the first.
+SEED = " · seed "
+
 
 class Work:
-    """The items of a command, their jobs, and how far they are."""
+    """The items of a command, their jobs, and how far they are.
+
+    With several `seeds`, from `seed` on, a record is that of the first, and says how
+    the others end.
+    """
 
     def __init__(
         self,
@@ -27,11 +34,13 @@ class Work:
         *,
         store: Store | None,
         figures: "FigureFolder | None" = None,
+        seeds: int = 1,
     ):
         reread_sources()  # a process that lives long may see its rooms edited
         self._entries = {entry.id: entry for entry in entries}
         self._scale: Scale = scale
         self._seed = seed
+        self._others = range(seed + 1, seed + seeds)
         self._store, self._figures = store, figures
         self.jobs: dict[str, dict[str, Job]] = {}
         self.unplanned: dict[str, str] = {}
@@ -107,46 +116,76 @@ class Work:
         `state` hears what is being done: "judging", "drawing".
         """
         state("judging")
-        entry = self._entries[id]
-        outcomes = self._ended.get(id, {})
+        record, settle = self._record(self._entries[id], self._seed, state)
+        if self._others and not record.failed:
+            others = [self._record(self._entries[id], one)[0] for one in self._others]
+            record = dataclasses.replace(record, scatter=scatter([record, *others]))
+        return record, settle
+
+    def _record(
+        self, entry: Entry, seed: int, state: Callable[[str], None] | None = None
+    ) -> tuple[Record, Settle | None]:
+        """What an item has come to with a seed; it is drawn where there is `state`."""
+        ended, jobs = self._ended.get(entry.id, {}), self._jobs_of(entry.id, seed)
+        outcomes = {name: ended[key] for name, key in jobs.items()}
         seconds = sum(outcome.seconds for outcome in outcomes.values())
         errors = [outcome.error for outcome in outcomes.values() if outcome.error]
-        errors += [self.unplanned[id]] if id in self.unplanned else []
+        errors += [self.unplanned[entry.id]] if entry.id in self.unplanned else []
+        made: Any = {"seed": seed, "scale": self._scale}
         if not errors:
             try:
-                record, settle = self._judged(entry, outcomes, seconds, state)
-                return dataclasses.replace(record, **self._origin(id)), settle
+                tables = {name: one.result or {} for name, one in outcomes.items()}
+                if entry.kind == "claim":
+                    record, settle = claim_record(entry, tables[""], **made), None
+                else:
+                    record, settle = self._figure(entry, tables, seconds, made, state)
+                return dataclasses.replace(record, **self._origin(entry.id)), settle
             except UserMistake:
                 raise
             except Exception:
                 errors = [traceback.format_exc()]
-        made = {"seed": self._seed, "scale": self._scale}
         record = papers.failed_record(entry, errors[0], seconds, **made)
         return dataclasses.replace(record, **self._now()), None
 
-    def _plan(self, entry: Entry) -> dict[str, Job]:
-        if entry.kind == "claim":
-            return {"": papers.claim_job(entry, self._scale, self._seed)}
-        assert self._figures is not None
-        return self._figures.jobs(entry)
-
-    def _judged(
+    def _figure(
         self,
         entry: Entry,
-        outcomes: Mapping[str, Outcome],
+        tables: Mapping[str, Mapping[str, Any]],
         seconds: float,
-        state: Callable[[str], None],
+        made: Any,
+        state: Callable[[str], None] | None,
     ) -> tuple[Record, Settle | None]:
-        results = {name: outcomes[name].result or {} for name in self.jobs[entry.id]}
-        made: Any = {"seed": self._seed, "scale": self._scale}
-        if entry.kind == "claim":
-            return claim_record(entry, results[""], **made), None
         assert self._figures is not None
-        judged, files, settle = self._figures.finish(entry, results, state)
+        if state is None:
+            judged = papers.judged(entry, tables)
+            return papers.figure_record(entry, judged, (), seconds, **made), None
+        judged, files, settle = self._figures.finish(entry, tables, state)
         record = papers.figure_record(entry, judged, files, seconds, **made)
-        jobs = {name: job.digest for name, job in self.jobs[entry.id].items()}
+        keys = self._jobs_of(entry.id, self._seed)
+        jobs = {name: self.jobs[entry.id][key].digest for name, key in keys.items()}
         settings = self._figures.settings(entry)
         return dataclasses.replace(record, settings=settings, jobs=jobs), settle
+
+    def _plan(self, entry: Entry) -> dict[str, Job]:
+        found = {}
+        for seed in (self._seed, *self._others):
+            if entry.kind == "claim":
+                jobs = {"": papers.claim_job(entry, self._scale, seed)}
+            else:
+                assert self._figures is not None
+                jobs = self._figures.jobs(entry, seed)
+            found |= {self._key(name, seed): job for name, job in jobs.items()}
+        return found
+
+    def _key(self, name: str, seed: int) -> str:
+        """A job's name among all of its item."""
+        return name if seed == self._seed else f"{name}{SEED}{seed}"
+
+    def _jobs_of(self, id: str, seed: int) -> dict[str, str]:
+        """Keys of the jobs of an item with a seed, by their names."""
+        keys = self.jobs.get(id, {})
+        names = [key for key in keys if SEED not in key]
+        return {name: self._key(name, seed) for name in names}
 
     def _origin(self, id: str) -> dict[str, Any]:
         """When, and by which iclab, an item was computed: its last job says that."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         figure_jobs as figure_jobs,
         figure_record as figure_record,
         finish_figure as finish_figure,
+        judged as judged,
     )
     from iclab.papers._offers import GROUP as GROUP
     from iclab.papers._recipes import recipe as recipe

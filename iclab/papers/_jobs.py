@@ -108,6 +108,11 @@ def figure_jobs(
     return {name: job(name, values) for name, values in units.items()}
 
 
+def judged(entry: Entry, tables: Tables) -> FigureResult:
+    """A figure held against what its paper says, and what we find."""
+    return judge_figure(load_figure(entry), tables, exploratory=entry.is_variant)
+
+
 def finish_figure(
     entry: Entry,
     tables: Mapping[str, Mapping[str, Any]],
@@ -120,7 +125,7 @@ def finish_figure(
     import matplotlib.pyplot as plt
 
     figure = load_figure(entry)
-    result = judge_figure(figure, tables, exploratory=entry.is_variant)
+    result = judged(entry, tables)
     target = folder / entry.paper
     target.mkdir(parents=True, exist_ok=True)
     stem = target / entry.id.partition("/")[2]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from iclab.runs._engine import run_jobs as run_jobs
     from iclab.runs._environment import (
         assigned_devices as assigned_devices,
+        count_gpus as count_gpus,
         usable_cores as usable_cores,
     )
     from iclab.runs._events import (
