@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
 from iclab.cli._lines import duration, result_lines, tally
+from iclab.cli._terminal import tell
 from iclab.evidence import GOOD_VERDICTS
 
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ class Lines(Course):
 
     def _say(self, text: str) -> None:
         self._said = time.monotonic()
-        print(text, file=sys.stderr, flush=True)
+        tell(text)
 
 
 class LiveTable(Course):

@@ -11,6 +11,7 @@ from iclab.cli._costs import announcement, known as costs_of, plan
 from iclab.cli._live import Row, Silent, display
 from iclab.cli._mistake import UserMistake, keeping
 from iclab.cli._signals import Stopped, stoppable
+from iclab.cli._terminal import tell
 from iclab.cli._work import Work
 from iclab.results import Record, ResultsFolder
 from iclab.runs import (
@@ -95,7 +96,7 @@ def run_items(
     )
     words = announcement(foreseen, options.command, options.scale, options.out)
     if words and options.cluster is None:
-        print(words, file=sys.stderr, flush=True)
+        tell(words)
     rows = {id: _row(id, work, known, options.scale) for id in work.ids}
     with display(rows, json=options.json, processes=processes) as show:
         run = Progress(work, show, results)
