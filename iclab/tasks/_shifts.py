@@ -137,6 +137,7 @@ class NoisyLabels(AbstractShift):
     noise_std: float | Float[Array, ""]
     dimension: int
 
+    @checked
     def __init__(self, task: AbstractTask, noise_std: float | Float[Array, ""]):
         finite_number(noise_std, "NoisyLabels", "noise_std", at_least=0)
         self.task, self.dimension, self.noise_std = task, task.dimension, noise_std

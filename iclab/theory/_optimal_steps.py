@@ -271,7 +271,7 @@ def _optimal_noisy_steps(
     p, loss = _best_residual(d, n, k, tau)
     with mpmath.workdps(50):
         # Zeros of the reversed polynomial are the reciprocals, the steps themselves.
-        steps = mpmath.polyroots(p, maxsteps=500, extraprec=400)
+        steps = mpmath.polyroots(p[::-1], maxsteps=500, extraprec=400, asc=True)
         tiny = mpmath.mpf(10) ** -20 * max(abs(step) for step in steps)
         if all(abs(mpmath.im(step)) <= tiny for step in steps):
             return np.array(sorted(float(mpmath.re(step)) for step in steps)), float(

@@ -73,7 +73,7 @@ def _losses(case: np.ndarray, count: int, key) -> np.ndarray:
         errors = jax.vmap(jax.vmap(error, (None, 0)), (0, None))(tasks, queries)
         return jnp.sum(errors**2)
 
-    X = jax.random.normal(key, (count, _SAMPLES, len(_AXES))) * _AXES
+    X = jax.random.normal(key, (count, _SAMPLES, len(_AXES))) * _AXES[None, None]
     return np.asarray(jax.jit(lambda X: jax.lax.map(one, X, batch_size=1000))(X))
 
 
