@@ -64,7 +64,7 @@ def add_probe(commands: Any) -> None:
         type=int,
         nargs="+",
         metavar="M",
-        help="examples in a prompt (d, 2d and 4d)",
+        help="examples in a prompt (d, 2d and 4d, no more than in training)",
     )
     add(
         "--task",
@@ -115,7 +115,7 @@ def probe(options: argparse.Namespace) -> int:
             report=_progress(),
         )
     except ValueError as mistake:
-        raise UserMistake(str(mistake)) from None
+        raise UserMistake(str(mistake).removeprefix("probe: ")) from None
     record, page = found.json(), None
     if options.out is not None:
         from iclab.report import write_probe_page
@@ -137,12 +137,14 @@ def _named(word: str, heads: int | None = None) -> _Named:
     """The model that a word means."""
     from iclab import models
 
+    path = Path(word)
+    if heads is not None and not path.exists():
+        raise UserMistake(f"--heads is for the file of a GPT-2, got {word}")
     if ".py:" in word:
         return _Named(_function(word))
     algorithm = _algorithm(word)
     if algorithm is not None:
         return _Named(algorithm, dimension=_DIMENSION)
-    path = Path(word)
     if path.is_dir() or path.is_file():
         return _from_disk(path, heads)
     short = word.removeprefix("zhang2023/")
@@ -207,8 +209,8 @@ def _function(word: str) -> Any:
     sys.path.insert(0, str(path.resolve().parent))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        words = f"{type(error).__name__}: {error}"
+    except (Exception, SystemExit) as error:
+        words = " ".join(f"{type(error).__name__}: {error}".split())
         raise UserMistake(f"{file} cannot be run: {words}") from None
     function = getattr(module, name, None)
     if not callable(function):
@@ -261,7 +263,9 @@ def _task(options: argparse.Namespace, named: _Named) -> "AbstractTask":
     from iclab.tasks import Exponential, LinearRegression, RandomCovariance
 
     own = getattr(named.predictor, "dimension", named.dimension)
-    d = options.dimension or (len(options.variances) if options.variances else own)
+    d = options.dimension
+    if d is None:
+        d = len(options.variances) if options.variances else own
     if d is None:
         raise UserMistake("give --dimension: a function does not say it")
     law = options.task or named.covariance or "fixed"

@@ -77,7 +77,7 @@ class Foreign(AbstractPredictor):
         try:
             answer = np.asarray(self.function(X, y, q))
         except Exception as error:
-            words = f"{type(error).__name__}: {error}".rstrip(": ")
+            words = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(":")
             raise ValueError(f"{_OWNER}: `function` raised {words}") from error
         real = answer.dtype.kind in "fiu"
         rule = "a function that returns real numbers"

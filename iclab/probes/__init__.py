@@ -15,13 +15,14 @@ from iclab.probes._implied_weights import (
 )
 from iclab.probes._json import rows_of as rows_of
 from iclab.probes._layers import (
+    Agreement as Agreement,
     Layer as Layer,
     Layers as Layers,
     layers as layers,
 )
+from iclab.probes._preconditioner import Preconditioner as Preconditioner
 from iclab.probes._probe import (
     ContextProbe as ContextProbe,
-    Preconditioner as Preconditioner,
     Probe as Probe,
     probe as probe,
 )

@@ -85,7 +85,7 @@ def fit_filter(
     if polynomial is None:
         polynomial = _exact_degree(spectra, answers)
     if polynomial is None:
-        basis, at = _spline(places), np.eye(len(places))
+        basis, at = spline(places), np.eye(len(places))
         inside = spectra.eigenvalues > 0
         logs = np.log(np.where(inside, spectra.eigenvalues, 1.0))
         features = np.einsum("pdk,pd->pk", basis(logs), spectra.parts)
@@ -154,7 +154,7 @@ def spectrum_knots(spectra: Spectra, knots: int) -> Float[np.ndarray, " knots"]:
     return (quantiles + np.linspace(low, high, knots)) / 2
 
 
-def _spline(places: Float[np.ndarray, " K"]):
+def spline(places: Float[np.ndarray, " K"]):
     """t ↦ the natural cubic splines that are 1 at one place and 0 at the others.
 
     They are constant outside the places.

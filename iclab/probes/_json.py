@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from iclab.probes._bootstrap import Interval
-from iclab.probes._families import curve_of
 from iclab.probes._filter import Filter
 from iclab.probes._selection import FamilyFit
-from iclab.probes._spectra import Spectra
-from iclab.probes._words import family_words, verdict_words
+from iclab.probes._words import family_words, findings, verdict_words
 
 if TYPE_CHECKING:
     from iclab.probes._probe import ContextProbe, Probe
@@ -26,6 +24,7 @@ def plain(probe: "Probe") -> dict[str, Any]:
         "dimension": probe.dimension,
         "prompts": probe.prompts,
         "training_context": probe.training_context,
+        "findings": findings(probe),
         "contexts": [_context(one) for one in probe.contexts],
         "main_context": probe.main,
         "symmetries": {
@@ -83,23 +82,29 @@ def _context(one: "ContextProbe") -> dict[str, Any]:
     return {
         "context": one.context,
         **_interval("error", one.error),
-        "least_squares_error": one.least_squares.value,
+        **_interval("least_squares_error", one.least_squares),
         "filter": {**_filter(one.filter), "metric": one.metric},
-        "r2": {metric: r2.value for metric, r2 in one.r2.items()},
+        "r2": {metric: _interval("value", r2) for metric, r2 in one.r2.items()},
         "preconditioner": None
         if own is None
         else {
             "matrix": own.matrix.tolist(),
-            "departure": own.departure,
-            "whitened_departure": own.whitened_departure,
+            **_interval("departure", own.departure),
+            **(
+                {}
+                if own.whitened_departure is None
+                else _interval("whitened_departure", own.whitened_departure)
+            ),
             **_interval("r2", own.r2),
+            **_interval("gain", own.gain),
+            "earned": own.earned,
         },
         "verdict": verdict_words(choice),
         "family": {
             **_fit(fit),
             "name": choice.name,
             "closest": fit.name,
-            "filter": _curve(fit, one.filter),
+            "filter": one.closest.tolist(),
         },
         "close": list(choice.close),
         "bayes_rule": choice.bayes,
@@ -119,13 +124,6 @@ def _fit(fit: FamilyFit) -> dict[str, Any]:
         "size": fit.size,
         "metric": fit.metric,
     }
-
-
-def _curve(fit: FamilyFit, found: Filter) -> list[float] | None:
-    """The family's own filter at the same eigenvalues, if it has one."""
-    places = Spectra(found.eigenvalues[:, None], np.zeros((len(found.value), 1)))
-    value = curve_of(fit.name, fit.steps, fit.theta, fit.free, places)
-    return None if value is None else value[:, 0].tolist()
 
 
 def _filter(found: Filter) -> dict[str, Any]:
@@ -152,10 +150,15 @@ def _layers(found: Any) -> dict[str, Any]:
             for one in found.layers
         ],
         "step": found.step,
-        "descent_steps": list(found.descent_steps),
-        "descent": found.descent.tolist(),
-        "newton_iterations": list(found.newton_iterations),
-        "newton": found.newton.tolist(),
+        **{
+            name: {
+                "steps": list(one.steps),
+                "value": one.value.tolist(),
+                "lower": one.lower.tolist(),
+                "upper": one.upper.tolist(),
+            }
+            for name, one in (("descent", found.descent), ("newton", found.newton))
+        },
     }
 
 

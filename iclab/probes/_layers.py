@@ -10,13 +10,13 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from iclab.core import AbstractPredictor, Deep, Prompt, require
-from iclab.probes._bootstrap import Interval, bootstrap_weights, ratio
+from iclab.probes._bootstrap import Interval, bootstrap_weights, bounds, ratio
 from iclab.probes._filter import Filter, context_of, fit_filter
 from iclab.probes._predictions import by_chunks, shortened
 from iclab.probes._spectra import Moments, Spectra
 
 # Iterates that the layers are held against.
-DESCENT = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64)
+DESCENT = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 NEWTON = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
 # Penalties of the read-out, as shares of a feature's power.
 _PENALTIES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
@@ -38,20 +38,31 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class Agreement:
+    """How alike layers are to the iterates of an algorithm, with intervals.
+
+    `value[l, j]` is the squared correlation (about 0) of the read-out after l blocks
+    with what the algorithm predicts after `steps[j]` steps.
+    """
+
+    steps: tuple[int, ...]
+    value: Float[np.ndarray, "states iterates"]
+    lower: Float[np.ndarray, "states iterates"]
+    upper: Float[np.ndarray, "states iterates"]
+
+
+@dataclass(frozen=True)
 class Layers:
     """All layers, and how alike they are to the iterates of two algorithms.
 
-    `descent[l, j]` is the squared correlation (about 0) of layer l's read-out with
-    `descent_steps[j]` steps of gradient descent of size `step`; `newton` is the same
-    for iterations of Newton's method.
+    `descent` takes steps of size `step`, one over the largest eigenvalue of any prompt,
+    so that it diverges on none; `newton` is Newton's iteration for the inverse.
     """
 
     layers: tuple[Layer, ...]
     step: float
-    descent_steps: tuple[int, ...]
-    descent: Float[np.ndarray, "states iterates"]
-    newton_iterations: tuple[int, ...]
-    newton: Float[np.ndarray, "states iterates"]
+    descent: Agreement
+    newton: Agreement
 
 
 def layers(
@@ -95,18 +106,16 @@ def layers(
             )
         )
     lam, trace = test.eigenvalues, test.trace[:, None]
-    step = 1 / float(np.mean(lam[:, -1]))
-    with np.errstate(divide="ignore", over="ignore"):
-        descent = [test.predictions(1 - (1 - step * lam) ** k) for k in DESCENT]
+    step = 1 / float(np.max(lam))
+    descent = [test.predictions(1 - (1 - step * lam) ** k) for k in DESCENT]
+    with np.errstate(divide="ignore"):
         start = np.log1p(-((lam / trace) ** 2))
         newton = [test.predictions(-np.expm1(2.0**k * start)) for k in NEWTON]
     return Layers(
         tuple(every),
         step,
-        DESCENT,
-        _alike(read, descent),
-        NEWTON,
-        _alike(read, newton),
+        _agreement(read, descent, DESCENT, weights),
+        _agreement(read, newton, NEWTON, weights),
     )
 
 
@@ -147,8 +156,20 @@ def _read_out(
     return features[half:] @ fitted(slice(half), min(_PENALTIES, key=judged))
 
 
-def _alike(first, second) -> Float[np.ndarray, "rows columns"]:
-    A, B = np.array(first), np.array(second)
-    top = (A @ B.T) ** 2
-    sizes = np.sum(A**2, axis=1)[:, None] * np.sum(B**2, axis=1)[None]
-    return np.divide(top, sizes, out=np.zeros_like(top), where=sizes > 0)
+def _agreement(
+    read: list[Float[np.ndarray, " test"]],
+    iterates: list[Float[np.ndarray, " test"]],
+    steps: tuple[int, ...],
+    weights: Float[np.ndarray, "draws test"],
+) -> Agreement:
+    A, B = np.array(read), np.array(iterates)
+    products = (A[:, None] * B[None]).reshape(-1, A.shape[1])
+
+    def alike(weights: Float[np.ndarray, "draws test"]):
+        shape = (len(weights), len(A), len(B))
+        top = (weights @ products.T).reshape(shape) ** 2
+        sizes = (weights @ (A**2).T)[:, :, None] * (weights @ (B**2).T)[:, None, :]
+        return np.divide(top, sizes, out=np.zeros(shape), where=sizes > 0)
+
+    value = alike(np.ones((1, A.shape[1])))[0]
+    return Agreement(steps, value, *bounds(alike(weights)))

@@ -19,6 +19,7 @@ from iclab.probes._families import curve_of
 from iclab.probes._filter import Filter, fit_filter
 from iclab.probes._implied_weights import ImpliedWeights, implied_weights
 from iclab.probes._layers import Layers, layers
+from iclab.probes._preconditioner import Preconditioner, fit_preconditioner
 from iclab.probes._predictions import predictions, require_a_function
 from iclab.probes._selection import FamilyChoice, FamilyFit, choose, whitening
 from iclab.probes._shifts import Shift, shifts
@@ -30,23 +31,10 @@ _OWNER = "probe"
 # Prompts for filter and families; and for what asks the model many times a prompt.
 _PROMPTS, _FEW, _FEWEST = 2048, 512, 64
 _BINS = 24
+# Numbers in all prompts together: 4 GB.
+_MOST = 5e8
 # A family further away than this is not the model itself.
 _EXACT = 1e-9
-
-
-@dataclass(frozen=True)
-class Preconditioner:
-    """The matrix Q of ŷ = x_qᵀ Q^{½} g(Q^{½}SQ^{½}) Q^{½} c that suits a model best.
-
-    It has trace d. `departure` is ‖Q − I‖_F/√d, and `whitened_departure` the same in
-    whitened inputs, for a task with a covariance that is not a multiple of I. `r2` is
-    that of the best filter g in this metric.
-    """
-
-    matrix: Float[np.ndarray, "d d"]
-    departure: float
-    whitened_departure: float | None
-    r2: Interval
 
 
 @dataclass(frozen=True)
@@ -55,8 +43,10 @@ class ContextProbe:
 
     `error` is E(ŷ − target)² / E target², `least_squares` that of least squares, and
     `against` the distances E(ŷ − other)² / E ŷ² to other predictors. `filter` is in the
-    `metric` that explains most; `r2` has the share of every metric. `spectrum` counts
-    eigenvalues between `edges`.
+    `metric` that explains most; `r2` has the share of every metric. `closest` is the
+    curve of the closest family at the same eigenvalues; of one that is no filter, as
+    Newton's method, the curve that the same fit finds. `spectrum` counts eigenvalues
+    between `edges`.
     """
 
     context: int
@@ -65,6 +55,7 @@ class ContextProbe:
     against: Mapping[str, Interval]
     metric: str
     filter: Filter
+    closest: Float[np.ndarray, " knots"]
     r2: Mapping[str, Interval]
     preconditioner: Preconditioner | None
     family: FamilyChoice
@@ -91,6 +82,11 @@ class Probe:
     weights: ImpliedWeights
     layers: Layers | None
     shifts: tuple[Shift, ...] = field(default=())
+
+    @property
+    def at_main(self) -> ContextProbe:
+        """What was found at the context `main`."""
+        return next(one for one in self.contexts if one.context == self.main)
 
     def summary(self) -> str:
         """What was found, in words and a table, on one screen."""
@@ -122,15 +118,20 @@ def probe(
 
     The default task is x ~ N(0, I), y = ⟨w, x⟩, w ~ N(0, I), in `dimension` dimensions
     (the model's own, if it knows it). `contexts` are the numbers of examples, by
-    default d, 2d and 4d as far as the model has room. `report(done, of, what)` is told
-    how far things are.
+    default d, 2d and 4d as far as the model has room and its `training_context` goes.
+    `report(done, of, what)` is told how far things are.
     """
     task = _task(predictor, task, dimension)
     d = task.dimension
     room = getattr(predictor, "max_examples", None)
-    counts = _contexts(contexts, d, room)
+    if training_context is not None:
+        positive_integer(training_context, _OWNER, "training_context")
+    counts = _contexts(contexts, d, room, training_context)
     P = positive_integer(prompts, _OWNER, "prompts")
     require(P >= 64, _OWNER, "prompts", "≥ 64, for intervals to mean something", P)
+    numbers = P * max(*counts, d) * d
+    rule = f"few enough for {_MOST:.0e} numbers in all, prompts × examples × dimension"
+    require(numbers <= _MOST, _OWNER, "prompts", rule, f"{numbers:.1e}")
     key = jax.random.key(0) if key is None else key
     keys = jax.random.split(key, 6)
     others = dict(against or {})
@@ -230,6 +231,7 @@ def _context(
         {name: distance(other) for name, other in others.items()},
         metric,
         curve,
+        _closest(curve, family.fit, metric, spectra[metric], weights),
         {m: one.r2 for m, one in filters.items()},
         _preconditioner(moments, answers, weights, family, root),
         family,
@@ -240,35 +242,40 @@ def _context(
 
 def _exact(curve: Filter, fit: FamilyFit) -> Filter:
     """The filter of a family that leaves nothing, in place of a spline's."""
-    places = Spectra(curve.eigenvalues[:, None], np.zeros((len(curve.value), 1)))
-    value = curve_of(fit.name, fit.steps, fit.theta, fit.free, places)
+    value = _curve(curve, fit)
     if value is None or curve.coefficients is not None:
         return curve
     away = fit.distance
     r2 = Interval(1 - away.value, 1 - away.upper, 1 - away.lower)
-    return Filter(curve.eigenvalues, value[:, 0], value[:, 0], value[:, 0], r2)
+    return Filter(curve.eigenvalues, value, value, value, r2)
+
+
+def _closest(curve, fit: FamilyFit, metric: str, spectra: Spectra, weights):
+    """The filter of a fitted family, or what looks like it through the same glasses."""
+    value = _curve(curve, fit) if fit.metric == metric else None
+    if value is None:
+        value = fit_filter(spectra, fit.predictions, weights[:2]).value
+    return value
+
+
+def _curve(curve: Filter, fit: FamilyFit) -> Float[np.ndarray, " knots"] | None:
+    places = Spectra(curve.eigenvalues[:, None], np.zeros((len(curve.value), 1)))
+    value = curve_of(fit.name, fit.steps, fit.theta, fit.free, places)
+    return None if value is None else value[:, 0]
 
 
 def _preconditioner(moments, answers, weights, family, root) -> Preconditioner | None:
-    """The matrix of the preconditioned fit, if it is positive definite."""
+    """The model's own matrix, sought from I, from Λ^{−½} and from the steps' matrix."""
+    starts = [] if root is None else [root]
     name = "preconditioned gradient descent"
     fit = next((one for one in family.fits if one.name == name), None)
-    if fit is None:
-        return None
-    Q = np.asarray(fit.parameters["preconditioner"])
-    values, vectors = np.linalg.eigh(Q)
-    if values[0] <= 1e-6 * values[-1]:
-        return None
-    d = len(Q)
-    own = (vectors * np.sqrt(values)) @ vectors.T
-    curve = fit_filter(moments.under(own).spectra(), answers, weights)
-    Q = Q * d / np.trace(Q)
-    apart = lambda M: float(np.linalg.norm(M * d / np.trace(M) - np.eye(d)))  # noqa: E731
-    inner = None
-    if root is not None:
-        back = np.linalg.inv(root)
-        inner = apart(back @ Q @ back) / math.sqrt(d)
-    return Preconditioner(Q, apart(Q) / math.sqrt(d), inner, curve.r2)
+    if fit is not None:
+        values, vectors = np.linalg.eigh(np.asarray(fit.parameters["preconditioner"]))
+        if values[0] > 1e-6 * values[-1]:
+            starts.append((vectors * np.sqrt(values)) @ vectors.T)
+    return fit_preconditioner(
+        moments, answers, weights, starts=tuple(starts), whitening=root
+    )
 
 
 def _task(
@@ -295,11 +302,12 @@ def _task(
 
 
 def _contexts(
-    contexts: Sequence[int] | None, d: int, room: int | None
+    contexts: Sequence[int] | None, d: int, room: int | None, trained: int | None
 ) -> tuple[int, ...]:
     if contexts is None:
-        most = math.inf if room is None else room
-        wanted = [n for n in (d, 2 * d, 4 * d) if n <= most] or [int(most)]
+        # Not past what the model has seen: that is a shift, and measured as one.
+        most = min(room or math.inf, trained or math.inf)
+        wanted = [int(min(n, most)) for n in (d, 2 * d, 4 * d)]
     else:
         wanted = [positive_integer(n, _OWNER, "contexts") for n in contexts]
         require(bool(wanted), _OWNER, "contexts", "at least one length", "none")

@@ -10,7 +10,13 @@ from jaxtyping import Float, Int, PRNGKeyArray
 
 from iclab.core import AbstractPredictor, Prompt
 from iclab.probes._bayes import bayes_predictions
-from iclab.probes._bootstrap import Interval, bootstrap_weights, bounds, ratio
+from iclab.probes._bootstrap import (
+    LEVEL,
+    Interval,
+    bootstrap_weights,
+    bounds,
+    ratio,
+)
 from iclab.probes._families import Candidate, candidates, fixed, matrix_of
 from iclab.probes._filter import context_of
 from iclab.probes._predictions import predictions
@@ -33,9 +39,11 @@ class FamilyFit:
     """The member of a family that is closest to a model.
 
     `distance` is E(ŷ − its prediction)² / E ŷ² on prompts that were not fitted to.
-    `parameters` are by name, and `intervals` hold 90 % of their bootstrap draws. `size`
-    counts what was chosen: parameters, and a number of steps. `metric` says what
-    the family sees: the inputs, or the inputs whitened by the task's covariance.
+    `parameters` are by name, and `intervals` hold 90 % of their bootstrap draws: a
+    number of steps is chosen anew in every draw, and sizes are those for the number
+    named. `size` counts what was chosen: parameters, and a number of steps. `metric`
+    says what the family sees: the inputs, or the inputs whitened by the task's
+    covariance. `predictions` are the member's own on the prompts.
     """
 
     name: str
@@ -47,6 +55,7 @@ class FamilyFit:
     distance: Interval
     theta: Float[np.ndarray, " m"]
     free: bool
+    predictions: Float[np.ndarray, " prompts"]
 
 
 @dataclass(frozen=True)
@@ -124,7 +133,14 @@ def choose(
         return min(within, key=lambda i: (tried[i].size, means[i])), within
 
     def fit(i: int) -> FamilyFit:
-        return _fit(tried[i], thetas[i], errors[i], moments, answers, weights)
+        one = tried[i]
+        kind = (one.family, one.metric, one.free)
+        peers = {
+            other.steps: errors[j]
+            for j, other in enumerate(tried)
+            if (other.family, other.metric, other.free) == kind
+        }
+        return _fit(one, thetas[i], errors[i], peers, moments, answers, weights)
 
     groups: dict[tuple[str, str], list[int]] = {}
     for i, one in enumerate(tried):
@@ -268,12 +284,18 @@ def _fit(
     candidate: Candidate,
     theta: Float[np.ndarray, " m"],
     errors: Float[np.ndarray, " prompts"],
+    peers: Mapping[int | None, Float[np.ndarray, " prompts"]],
     moments: Moments,
     answers: Float[np.ndarray, " prompts"],
     weights: Float[np.ndarray, "draws prompts"],
 ) -> FamilyFit:
+    """A candidate with parameters; `peers` have errors for every number of steps."""
     named = lambda one: _parameters(candidate, one, moments)  # noqa: E731
-    parameters, intervals = named(theta), {}
+    parameters = named(theta)
+    intervals: dict[str, Any] = {}
+    counted = next((n for n in ("steps", "iterations") if n in parameters), None)
+    if counted is not None:
+        intervals[counted] = _steps_interval(peers, answers, weights)
     draws = _draws(candidate, theta, answers, weights)
     if draws is not None:
         tables = [named(one) for one in draws]
@@ -293,7 +315,25 @@ def _fit(
         ratio(errors, answers**2, weights),
         theta,
         candidate.free,
+        candidate.predict(theta)[0],
     )
+
+
+def _steps_interval(
+    peers: Mapping[int | None, Float[np.ndarray, " prompts"]],
+    answers: Float[np.ndarray, " prompts"],
+    weights: Float[np.ndarray, "draws prompts"],
+) -> list[int]:
+    """Between which numbers of steps the best one lies in 90 % of the draws."""
+    numbers = sorted(k for k in peers if k is not None)
+    errors = np.stack([peers[k] for k in numbers], axis=1)
+    finite = np.all(np.isfinite(errors), axis=0)
+    sums = np.where(finite, weights @ np.where(finite, errors, 0.0), np.inf)
+    # The smallest of those that differ by nothing: more steps can do what fewer do.
+    bound = sums.min(axis=1) + _ROUND_OFF * (weights @ answers**2)
+    best = np.sort(np.array(numbers)[np.argmax(sums <= bound[:, None], axis=1)])
+    outside = int(len(best) * (1 - LEVEL) / 2)
+    return [int(best[outside]), int(best[-1 - outside])]
 
 
 def _draws(candidate, theta, answers, weights):

@@ -19,15 +19,18 @@ from iclab.tasks import AbstractTask, CovariateShift, NoisyLabels, QueryShift
 SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 TILTS = (1.0, 4.0, 16.0, 64.0)
 NOISES = (0.0, 0.25, 0.5, 1.0, 2.0)
+# Draws for the bands of filters, of which there are many here.
+_DRAWS = 100
 
 
 @dataclass(frozen=True)
 class Shift:
     """A model's error and filter as one thing about the prompts changes.
 
-    `error` is E(ŷ − target)² / E target², with its interval; `least_squares` is that of
-    least squares on the same prompts; `r2` and `filter` are those of the spectral
-    filter, `filter[j]` at the 5, 25, 50, 75 and 95 % quantiles of setting j's spectrum.
+    `error` is E(ŷ − target)² / E target²; `least_squares` is that of least squares on
+    the same prompts; `r2` and `filter` are those of the spectral filter, `filter[j]` at
+    `eigenvalues[j]`, the 5, 25, 50, 75 and 95 % quantiles of setting j's spectrum. All
+    with their intervals.
     """
 
     name: str
@@ -38,7 +41,12 @@ class Shift:
     upper: Float[np.ndarray, " m"]
     least_squares: Float[np.ndarray, " m"]
     r2: Float[np.ndarray, " m"]
+    r2_lower: Float[np.ndarray, " m"]
+    r2_upper: Float[np.ndarray, " m"]
+    eigenvalues: Float[np.ndarray, "m 5"]
     filter: Float[np.ndarray, "m 5"]
+    filter_lower: Float[np.ndarray, "m 5"]
+    filter_upper: Float[np.ndarray, "m 5"]
 
 
 def shifts(
@@ -91,7 +99,7 @@ def shifts(
     tasks = [CovariateShift(task, scale * identity) for scale in SCALES]
     varied("scale", text, SCALES, tasks)
     if d > 1:
-        text = "ratio of the largest to the smallest variance of the inputs"
+        text = "largest over smallest variance of the inputs"
         tasks = [CovariateShift(task, _tilt(d, ratio)) for ratio in TILTS]
         varied("tilt", text, TILTS, tasks)
     text = "standard deviation of the noise on the labels"
@@ -109,11 +117,15 @@ def _one(batch: Prompt, n: int, answers, weights):
     error = ratio((answers - target) ** 2, target**2, weights)
     solved = spectra.least_squares()
     baseline = ratio((solved - target) ** 2, target**2, weights)
-    curve = fit_filter(spectra, answers, weights[:2])  # nobody asks for its band
+    curve = fit_filter(spectra, answers, weights[:_DRAWS])
     places = np.quantile(np.log(spectra.present), [0.05, 0.25, 0.5, 0.75, 0.95])
-    values = np.interp(places, np.log(curve.eigenvalues), curve.value)
-    numbers = (error.value, error.lower, error.upper, baseline.value, curve.r2.value)
-    return (*numbers, values)
+    values = [
+        np.interp(places, np.log(curve.eigenvalues), one)
+        for one in (curve.value, curve.lower, curve.upper)
+    ]
+    r2 = curve.r2
+    numbers = (error.value, error.lower, error.upper, baseline.value)
+    return (*numbers, r2.value, r2.lower, r2.upper, np.exp(places), *values)
 
 
 def _tilt(d: int, ratio: float):

@@ -16,7 +16,10 @@ from iclab.algorithms import (
 )
 from iclab.core import AbstractPredictor
 from iclab.probes._bootstrap import Interval
+from iclab.probes._filter import Filter
+from iclab.probes._layers import Layers
 from iclab.probes._selection import NAMED, FamilyChoice, FamilyFit
+from iclab.probes._shifts import Shift
 from iclab.tasks import AbstractTask, LinearRegression, RandomCovariance
 
 if TYPE_CHECKING:
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 # Violations below this share are round-off of a model in float32.
 _NOTHING = 1e-6
+# Violations worth a sentence, and how close to 1 a λg is a solution.
+_SEEN, _SOLVED = 0.01, 0.1
 
 
 def task_words(task: AbstractTask) -> str:
@@ -136,20 +141,101 @@ def summary(probe: "Probe") -> str:
         row = "{:>7}  {:>9.3g}  {:>9.3g}  {:>9.4f}".format(one.context, *numbers)
         lines.append(f"{row}  {values:<31}  {verdict_words(one.family)}")
     lines.append("")
-    lines += [f"  {line}" for line in _sentences(probe)]
+    lines += [f"  {line}" for line in findings(probe)]
+    lines += ["", f"  With {probe.main} examples:"]
+    lines += [f"  {line}" for line in _numbers(probe)]
     return "\n".join(lines)
 
 
-def _sentences(probe: "Probe") -> list[str]:
-    n = probe.main
-    here = next(one for one in probe.contexts if one.context == n)
-    found = [f"With {n} examples:"]
+def findings(probe: "Probe") -> list[str]:
+    """What stands out, as sentences."""
+    here = probe.at_main
+    found = [*_of_filter(here.filter)]
+    broken = {one.name: one.violation for one in probe.symmetries}
+    labels = max(broken["label scale"].value, broken["label sums"].value)
+    if labels > _SEEN:
+        linearity = probe.influence.linearity.value
+        found.append(
+            f"It is not linear in the labels ({share(labels)} of its predictions), and"
+            f" an outlier moves it by {linearity:.2g} of what a linear method would."
+        )
+    if broken["order"].lower > _SEEN:
+        found.append(
+            f"The order of the examples matters ({share(broken['order'].value)})."
+        )
+    if probe.layers is not None:
+        found += _of_layers(probe.layers)
+    found += [line for one in probe.shifts for line in _of_context(one, probe)]
+    if all(one.family.name == "none" for one in probe.contexts):
+        found.append(
+            f"A family is named when all but {share(NAMED)} of the predictions are its."
+        )
+    return found
+
+
+def _of_filter(curve: Filter) -> list[str]:
+    """Where it solves, and what it drops."""
+    h, lam = curve.value, curve.eigenvalues
+    known = curve.upper - curve.lower <= 1
+    solved = known & (np.abs(h - 1) <= _SOLVED)
+    # The largest eigenvalue is rare: its value may stand apart.
+    if not np.any(solved[-2:]):
+        return []
+    if np.all(solved[known]):
+        return ["It solves along every eigenvalue: λg is within 10 % of 1."]
+    first = int(np.flatnonzero(solved)[-1])
+    while first > 0 and solved[first - 1]:
+        first -= 1
+    found = f"It solves along eigenvalues above {lam[first]:.2g} (λg within 10 % of 1)"
+    dropped = np.flatnonzero(known & (h < 0.5))
+    if len(dropped) and dropped[-1] < first:
+        found += f" and drops those below {lam[dropped[-1]]:.2g} (λg under ½)"
+    return [f"{found}."]
+
+
+def _of_layers(found: Layers) -> list[str]:
+    """The block that does most, and what the last read-out is most like."""
+    errors = np.array([one.error.value for one in found.layers])
+    gains = -np.diff(np.log(np.maximum(errors, 1e-30)))
+    if np.max(gains, initial=0.0) < np.log(1.2):
+        return []
+    best = int(np.argmax(gains)) + 1
+    pairs = (("gradient descent", found.descent), ("Newton's method", found.newton))
+    name, one = max(pairs, key=lambda pair: np.max(pair[1].value[best]))
+    j = int(np.argmax(one.value[best]))
+    count = f"{one.steps[j]} step{'s' if one.steps[j] > 1 else ''}"
+    return [
+        f"Block {best} of {len(errors) - 1} does most: a read-out's error falls from"
+        f" {errors[best - 1]:.2g} to {errors[best]:.2g}, most like {count}"
+        f" of {name} (agreement {one.value[best, j]:.2f})."
+    ]
+
+
+def _of_context(one: Shift, probe: "Probe") -> list[str]:
+    """What longer prompts than in training do."""
+    trained = probe.training_context
+    if one.name != "context" or trained is None or not np.any(one.setting > trained):
+        return []
+    inside = one.error[one.setting <= trained][-1]
+    beyond = one.error[one.setting > trained][0]
+    length = one.setting[one.setting > trained][0]
+    if beyond < 2 * inside:
+        return [f"Past its training length of {trained} it goes on as before."]
+    return [
+        f"Past its training length of {trained} it breaks: error {beyond:.2g} with"
+        f" {length:g} examples, {inside:.2g} before."
+    ]
+
+
+def _numbers(probe: "Probe") -> list[str]:
+    here = probe.at_main
+    found = []
     fit = here.family.fit
     if fit.intervals:
         inside = [
             f"{name} in [{low:.3g}, {high:.3g}]"
             for name, (low, high) in fit.intervals.items()
-            if isinstance(low, float) and name != "penalty"
+            if np.isscalar(low) and name != "penalty"
         ]
         found += [f"- {fit.name}: {', '.join(inside)}"] if inside else []
     if here.family.close:
@@ -157,10 +243,11 @@ def _sentences(probe: "Probe") -> list[str]:
     unexplained = max(1 - here.filter.r2.value, 0.0)
     found.append(f"- no filter explains {share(unexplained)} of its predictions")
     own = here.preconditioner
-    if own is not None and own.r2.value > here.filter.r2.value + 0.005:
+    if own is not None and own.earned:
+        apart = own.departure
         found.append(
-            f"- a matrix of its own explains {share(own.r2.value)}"
-            f" (‖Q − I‖ = {own.departure:.2g})"
+            f"- a matrix of its own explains {share(own.gain.value)} more: ‖Q − I‖/√d ="
+            f" {apart.value:.2g} ({apart.lower:.2g}–{apart.upper:.2g})"
         )
     broken = [s for s in probe.symmetries if s.violation.value > _NOTHING]
     kept = [s.name for s in probe.symmetries if s.violation.value <= _NOTHING]
@@ -187,9 +274,4 @@ def _sentences(probe: "Probe") -> list[str]:
         pairs = zip(one.setting, one.error, strict=True)
         values = ", ".join(f"{x:g}: {e:.2g}" for x, e in pairs)
         found.append(f"- {one.name}: {values}")
-    named = any(one.family.name != "none" for one in probe.contexts)
-    if not named:
-        found.append(
-            f"A family is named when all but {share(NAMED)} of the predictions are its."
-        )
     return found

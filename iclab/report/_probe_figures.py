@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 # Okabe and Ito's colours, which survive every common colour blindness.
 _BLUE, _VERMILION, _GREEN, _ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
@@ -18,7 +19,11 @@ _WIDTH = 10.0
 
 def draw(record: Mapping[str, Any]) -> dict[str, bytes]:
     """SVG files by name."""
-    found = {"filter.svg": _filters(record), "shifts.svg": _shifts(record)}
+    found = {
+        "filter.svg": _filters(record),
+        "shifts.svg": _shifts(record),
+        "shift_filters.svg": _shift_filters(record),
+    }
     if record["layers"] is not None:
         found["layers.svg"] = _layers(record)
     return {name: _svg(picture) for name, picture in found.items()}
@@ -43,7 +48,12 @@ def _panel(axis: Axes, title: str, x: str, y: str = "") -> None:
 def _log(axis: Axes, which: str) -> None:
     getattr(axis, f"set_{which}scale")("log")
     one = getattr(axis, f"{which}axis")
+    low, high = one.get_view_interval()
+    # Where there is little more than a decade, its 2 and 5 have labels too.
+    parts = (1, 2, 5) if high < 60 * low else (1,)
+    one.set_major_locator(LogLocator(subs=parts, numticks=6))
     one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    one.set_minor_locator(LogLocator(subs=range(1, 10), numticks=50))
     one.set_minor_formatter(NullFormatter())
 
 
@@ -65,12 +75,11 @@ def _filters(record: Mapping[str, Any]) -> Picture:
         height = 0.45 * counts / counts.max()
         axis.stairs(height, edges, fill=True, color="#E3E1DB", label="spectrum of S")
         axis.axhline(1, color=_GREY, lw=1, ls=":", label="least squares")
-        if family["filter"] is not None:
-            label = f"closest: {family['closest']}"
-            axis.plot(lam, family["filter"], color=_VERMILION, ls="--", label=label)
+        label = f"closest: {family['closest']}"
+        axis.plot(lam, family["filter"], color=_VERMILION, ls="--", label=label)
         band = (curve["lower"], curve["upper"])
         axis.fill_between(lam, *band, color=_BLUE, alpha=0.22, lw=0, label="90 % band")
-        axis.plot(lam, curve["value"], "o-", ms=3.5, color=_BLUE, label="the model")
+        axis.plot(lam, _known(curve), "o-", ms=3.5, color=_BLUE, label="the model")
         _log(axis, "x")
         axis.set_xlim(lam[0], lam[-1]) if lam[-1] > lam[0] else None
         axis.legend(fontsize=8, frameon=False, loc="upper left")
@@ -80,6 +89,12 @@ def _filters(record: Mapping[str, Any]) -> Picture:
     for axis in axes[:, 0]:
         axis.set_ylabel("filter λg(λ)", fontsize=9.5)
     return picture
+
+
+def _known(curve: Mapping[str, Any]) -> np.ndarray:
+    """The curve where its band says something."""
+    lower, upper = np.array(curve["lower"]), np.array(curve["upper"])
+    return np.where(upper - lower <= 1, curve["value"], np.nan)
 
 
 def _layers(record: Mapping[str, Any]) -> Picture:
@@ -110,7 +125,7 @@ def _layers(record: Mapping[str, Any]) -> Picture:
         color = _LAYERS[one["blocks"] % len(_LAYERS)]
         label = f"after {one['blocks']}, R² = {curve['r2']:.2f}"
         right.plot(
-            curve["lambda"], curve["value"], "o-", ms=3.5, color=color, label=label
+            curve["lambda"], _known(curve), "o-", ms=3.5, color=color, label=label
         )
     _log(right, "x")
     right.axhline(1, color=_GREY, lw=1, ls=":")
@@ -118,18 +133,18 @@ def _layers(record: Mapping[str, Any]) -> Picture:
     if right.get_legend_handles_labels()[0]:
         right.legend(fontsize=8.5, frameon=False)
     pair = lower.subplots(1, 2)
-    for axis, name, steps, title in (
-        (pair[0], "descent", "descent_steps", "Agreement with gradient descent"),
-        (pair[1], "newton", "newton_iterations", "Agreement with Newton's method"),
+    for axis, name, title in (
+        (pair[0], "descent", "Agreement with gradient descent"),
+        (pair[1], "newton", "Agreement with Newton's method"),
     ):
-        matrix = np.array(found[name])
+        matrix, steps = np.array(found[name]["value"]), found[name]["steps"]
         axis.imshow(matrix, cmap="Blues", vmin=0, vmax=1, aspect="auto")
         for (i, j), entry in np.ndenumerate(matrix):
             color = "white" if entry > 0.6 else "black"
             text = f"{entry:.2f}".replace("0.", ".") if entry < 0.995 else "1"
             axis.text(j, i, text, ha="center", va="center", fontsize=7.5, color=color)
         axis.set_title(title, fontsize=10.5, loc="left")
-        axis.set_xticks(range(matrix.shape[1]), found[steps], fontsize=8.5)
+        axis.set_xticks(range(matrix.shape[1]), steps, fontsize=8.5)
         axis.set_yticks(range(len(blocks)), blocks, fontsize=8.5)
         word = "steps" if name == "descent" else "iterations"
         axis.set_xlabel(f"{word} of the algorithm", fontsize=9.5)
@@ -167,7 +182,38 @@ def _shifts(record: Mapping[str, Any]) -> Picture:
         if one["name"] != "noise":
             _log(axis, "x")
             axis.set_xticks(x, [f"{v:g}" for v in x])
+            axis.xaxis.set_minor_locator(NullLocator())
         axis.legend(fontsize=8, frameon=False)
     for axis in axes[:, 0]:
         axis.set_ylabel("E(ŷ − y)² / E y²", fontsize=9.5)
+    return picture
+
+
+def _shift_filters(record: Mapping[str, Any]) -> Picture:
+    """A curve for every setting, light to dark."""
+    shifts = record["shifts"]
+    columns = 3
+    rows = -(-len(shifts) // columns)
+    picture = Picture(figsize=(_WIDTH, 2.9 * rows), layout="constrained", dpi=120)
+    axes: Any = picture.subplots(rows, columns, squeeze=False, sharey=True)
+    for axis in list(axes.flat)[len(shifts) :]:
+        axis.set_visible(False)
+    for axis, one in zip(axes.flat, shifts, strict=False):
+        _panel(axis, one["name"].capitalize(), "eigenvalue λ of S")
+        axis.axhline(1, color=_GREY, lw=1, ls=":")
+        # All would hide each other: every second where there are many.
+        shown = range(len(one["setting"]))
+        shown = shown if len(shown) <= 5 else [*shown[1::2]]
+        colors = colormaps["viridis_r"](np.linspace(0.1, 1, len(shown)))
+        for j, color in zip(shown, colors, strict=True):
+            lam = np.array(one["eigenvalues"][j])
+            band = (one["filter_lower"][j], one["filter_upper"][j])
+            axis.fill_between(lam, *band, color=color, alpha=0.15, lw=0)
+            label = f"{one['setting'][j]:g}: R² {one['r2'][j]:.2f}"
+            axis.plot(lam, one["filter"][j], "o-", ms=3, color=color, label=label)
+        _log(axis, "x")
+        axis.legend(fontsize=7.5, frameon=False, title_fontsize=8)
+    axes[0, 0].set_ylim(-0.4, 1.6)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("filter λg(λ)", fontsize=9.5)
     return picture

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,5 +65,5 @@ def _share(value: float) -> str:
     return f"{100 * value:.{digits}} %".replace("-", "−")
 
 
-def _interval(ends: tuple[float, float]) -> str:
+def _interval(ends: Sequence[float]) -> str:
     return f"{_share(ends[0])} – {_share(ends[1])}"

@@ -5,18 +5,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from benchmarks.probe import coverage
 from iclab.algorithms import GradientDescent, LeastSquares, Ridge
 from iclab.core import Foreign
 from iclab.models import LinearTransformer, LoopedTransformer
 from iclab.probes import spectral_filter
-from iclab.probes._bootstrap import bootstrap_weights
-from iclab.probes._filter import fit_filter
-from iclab.probes._spectra import Moments
 from iclab.tasks import LinearRegression
 from iclab.theory import optimal_preconditioner, optimal_steps, residual_polynomial
 from iclab.training import trained_lsa
 from tests.assertions import assert_close
-from tests.probes.models import PROMPTS, TASK, D, Mixture, N, NearestNeighbour
+from tests.probes.models import PROMPTS, D, Mixture, N, NearestNeighbour
 from tests.refusals import refused
 
 
@@ -75,26 +73,9 @@ def test_a_mixture_leaves_what_was_mixed_in():
 
 
 def test_bands_cover():
-    """90 % bands hold the true filter 85 to 95 times in 100, knots taken together.
-
-    The model is ridge plus a tenth that no filter explains, larger for some queries.
-    """
-    tau, rng = 0.2, np.random.default_rng(0)
-    hits = []
-    P = 256
-    draw = jax.jit(lambda key: TASK.sample_batch(key, P, N))
-    for repetition in range(200):
-        prompts = draw(jax.random.fold_in(jax.random.key(11), repetition))
-        spectra = Moments.of(prompts, N).spectra()
-        lam = spectra.eigenvalues
-        answers = spectra.predictions(lam / (lam + tau))
-        uneven = 1 + np.abs(np.asarray(prompts.query)[:, 0])
-        answers = answers + 0.1 * rng.standard_normal(P) * uneven
-        weights = bootstrap_weights(jax.random.key(repetition), P, 100)
-        found = fit_filter(spectra, answers, weights)
-        true = found.eigenvalues / (found.eigenvalues + tau)
-        hits.append((found.lower <= true) & (true <= found.upper))
-    assert 0.85 <= np.mean(hits) <= 0.95
+    """90 % bands hold the true filter 85 to 95 times in 100, knots taken together."""
+    covered, _ = coverage(D, N, 256, 200, draws=100)
+    assert 0.85 <= covered <= 0.95
 
 
 def test_one_example_and_one_dimension():

@@ -5,17 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from iclab.algorithms import (
-    Averaging,
-    GradientDescent,
-    GradientDescentPlusPlus,
-    IterativeNewton,
-    LeastSquares,
-    PreconditionedGradientDescent,
-    Ridge,
-    Zero,
-)
-from iclab.core import AbstractPredictor
+from benchmarks.probe import Disturbed as Waves, known_models
+from iclab.algorithms import GradientDescent, PreconditionedGradientDescent, Ridge
 from iclab.probes import fit_families
 from iclab.probes._bayes import bayes_predictions
 from iclab.probes._selection import step_sizes
@@ -26,48 +17,42 @@ from iclab.training import trained_lsa
 from tests.assertions import assert_close
 from tests.probes.models import PROMPTS, TASK, D, Mixture, N, NearestNeighbour
 
-KNOWN = (
-    (Zero(), "zero", {}),
-    (Averaging(), "averaging", {"step": 1.0}),
-    (Ridge(0.2 * N), "ridge", {"tau": 0.2, "penalty": 1.2}),
-    (LeastSquares(), "least squares", {}),
-    (IterativeNewton(4), "Newton", {"iterations": 4}),
-    (GradientDescent(jnp.full(3, 0.3)), "gradient descent", {"steps": 3, "step": 0.3}),
-    (
-        GradientDescent(jnp.array([0.2, 0.5])),
-        "gradient descent",
-        {"steps": 2, "step_sizes": [0.2, 0.5]},
-    ),
-    (
-        GradientDescentPlusPlus(jnp.array([0.4, 0.3]), jnp.array([0.2, 0.0])),
-        "GD++",
-        {"steps": 2, "step_sizes": [0.4, 0.3], "contractions": [0.2]},
-    ),
-)
+KNOWN = known_models(D, N)
 
 
-@pytest.mark.parametrize(
-    ("predictor", "name", "parameters"), KNOWN, ids=[name for _, name, _ in KNOWN]
-)
-def test_names(predictor, name, parameters):
+@pytest.mark.parametrize("model", KNOWN)
+def test_names(model):
+    """A small part of the table that `benchmarks/probe.py` prints."""
+    predictor, name, parameters = KNOWN[model]
     found = fit_families(predictor, PROMPTS, task=TASK)
     assert found.name == name
+    assert found.bayes == "least squares"
+    if name == "none":
+        assert found.fit.distance.lower > 0.1
+        return
     assert found.fit.distance.value < 1e-9
     for key, value in parameters.items():
         assert_close(found.fit.parameters[key], value, rtol=1e-6)
-    assert found.bayes == "least squares"
+    if found.fit.steps is not None and found.fit.steps > 1:
+        counted = "iterations" if name == "Newton" else "steps"
+        assert found.fit.intervals[counted] == [found.fit.steps] * 2
     # The fitted member is the model again, by the algorithms' own code.
     again = as_predictor(found.fit, N)
     assert again is not None
-    assert_close(
-        jax.vmap(again)(PROMPTS), jax.vmap(predictor)(PROMPTS), rtol=1e-5, atol=1e-7
-    )
+    expected = jax.vmap(predictor)(PROMPTS)
+    assert_close(jax.vmap(again)(PROMPTS), expected, rtol=1e-5, atol=1e-7)
+    assert_close(found.fit.predictions, expected, rtol=1e-5, atol=1e-7)
 
 
-def test_no_name_for_a_nearest_neighbour():
-    found = fit_families(NearestNeighbour(), PROMPTS)
-    assert found.name == "none"
-    assert found.fit.distance.lower > 0.1
+def test_names_of_disturbed_models():
+    """With a percent that nothing explains a name is as good as its interval."""
+    ridge = fit_families(Waves(Ridge(0.2 * N), 0.1), PROMPTS)
+    assert ridge.name == "ridge"
+    steps = fit_families(Waves(GradientDescent(jnp.full(5, 0.2)), 0.1), PROMPTS)
+    assert steps.name == "gradient descent"
+    low, high = steps.fit.intervals["steps"]
+    assert low <= 5 <= high
+    assert low < high
 
 
 def test_half_ridge_is_not_ridge():
@@ -123,19 +108,11 @@ def test_bayes_with_a_prior():
     assert bayes_predictions(fixed, Moments.of(prompts, N)) is None
 
 
-class Disturbed(AbstractPredictor):
-    """Ridge with τ = 0.2, and something that no label has to do with."""
-
-    size: float
-
-    def __call__(self, prompt):
-        wave = jnp.sin(50 * prompt.query[0])
-        return Ridge(0.2 * N)(prompt) + self.size * wave
-
-
 def test_intervals_of_parameters():
     """τ is in its interval, which is as wide as the disturbance is large."""
-    wide, narrow = (fit_families(Disturbed(size), PROMPTS) for size in (0.2, 0.02))
+    wide, narrow = (
+        fit_families(Waves(Ridge(0.2 * N), size), PROMPTS) for size in (0.2, 0.02)
+    )
     assert wide.name == narrow.name == "ridge"
     spans = []
     for one in (wide, narrow):
