@@ -45,6 +45,11 @@ class Ridge(AbstractPredictor):
 
     λ = `penalty` stands beside the plain sum over examples, without 1/n or 1/2. It is
     an array, so that one compiled function serves every λ.
+
+    ```python
+    Ridge(0.5)(prompt)                   # a prediction
+    jax.vmap(Ridge(0.5))(prompts)        # a batch of them
+    ```
     """
 
     penalty: Float[Array, ""] = eqx.field(converter=number)

@@ -15,8 +15,9 @@ class Prompt(eqx.Module):
     one compiled function serves every context length (see `prefix`).
 
     ```python
-    prompt = Prompt(examples, labels, query, target)   # (n, d), (n,), (d,), ()
-    prompt.prefix(3)                                   # the first three examples
+    X = jnp.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    prompt = Prompt(X, X @ jnp.array([2.0, 3.0]), jnp.array([1.0, -1.0]))
+    prompt.prefix(2)       # the first two examples; the third row is zero
     ```
     """
 

@@ -86,6 +86,11 @@ def error_curve(
     `common_prompts` and `error_curve_of` are its halves, for models that predict
     elsewhere.
 
+    ```python
+    curves = error_curve({"ridge": Ridge(0.1)}, task, [2, 5, 10], groups=8, key=key)
+    curves["ridge"].mean, curves["ridge"].lower, curves["ridge"].upper
+    ```
+
     Source: zhang2023, Appendix E, 64 covariances × 64 prompts, 90 % of 1,000 draws.
     """
     owner = "error_curve"

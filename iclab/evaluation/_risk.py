@@ -36,6 +36,13 @@ def sampled_risk(
 
     `prompts` prompts of `examples` examples each; rounded up to whole chunks. A mean
     that one prompt carries gets a `HeavyTails` warning.
+
+    ```python
+    risks = sampled_risk(
+        {"ridge": Ridge(0.1), "zero": Zero()}, task, examples=10, prompts=1000, key=key
+    )
+    mean, standard_error = risks["ridge"]
+    ```
     """
     owner = "sampled_risk"
     named = named_predictors(predictors, owner)

@@ -41,7 +41,7 @@ class GPT2(AbstractPredictor):
     ```python
     model = GPT2.of_size("tiny", dimension=5, max_examples=40, key=key)
     model(prompt)                       # prediction at the query
-    model.predictions(inputs, labels)   # at every input, from those before it
+    model.predictions(prompt.examples, prompt.labels)   # of all, from those before
     ```
 
     `max_examples` is what the table of positions has room for; `positional=False`

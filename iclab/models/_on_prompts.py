@@ -22,9 +22,13 @@ class OnPrompts(AbstractPredictor, Savable):
     """A model that answers for many tokens at once, as a predictor of one query.
 
     ```python
+    encoder = Encoder.random(key, input_dim=5, layers=1, heads=2, width=8, hidden=8)
+    softmax = MultiHeadSoftmax.random(key, heads=4, input_dim=5, dictionary_size=20)
+    tokens = jax.random.normal(key, (20, 5))
+
     OnPrompts(encoder)                  # reads the examples and the query, nothing else
-    OnPrompts(encoder, task.tokens)     # reads the dictionary, as in yang2024
-    OnPrompts(softmax, task.tokens)     # finds the query among the tokens: whose w?
+    OnPrompts(encoder, tokens)          # reads the dictionary, as in yang2024
+    OnPrompts(softmax, tokens)          # finds the query among the tokens: whose w?
     OnPrompts(softmax, query=7)         # any prompt, answered with the w of token 7
     ```
 

@@ -9,7 +9,7 @@ from iclab.evidence import number as number
 
 # `_{…}`, `^{…}` and `^(…)`, or a mark with a single sign, a number or a word of two or
 # more letters of one case that ends there: W_PV, ℓ_rdm, x_q, but the j alone in R_jU.
-_MARK = re.compile(
+MARK = re.compile(
     r"([_^])(?:\{([^{}]*)\}|(?<=\^)\(([^()]*)\)"
     r"|([A-Z]{2,}(?![A-Za-z])|[a-z]{2,}(?![A-Za-z])|[0-9]+|[^\W_]|⋆))"
 )
@@ -38,7 +38,7 @@ def _raised(text: str) -> Markup:
         inside = (found[2] or found[3] or found[4] or "").replace("-", "−")
         return f"<{name}>{inside}</{name}>"
 
-    return Markup(_MARK.sub(tag, str(escape(text))))
+    return Markup(MARK.sub(tag, str(escape(text))))
 
 
 def plain(text: str) -> str:

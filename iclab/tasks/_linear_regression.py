@@ -21,6 +21,12 @@ class LinearRegression(AbstractTask):
     Λ = `covariance`, Ω = `weight_covariance` (default I), σ = `noise_std`. A fixed
     `weight` replaces the random one. The target ⟨w, x_q⟩ carries no noise.
 
+    ```python
+    task = LinearRegression(jnp.eye(3), noise_std=0.5)
+    prompt = task.sample(key, examples=10)
+    prompts = task.sample_batch(key, prompts=64, examples=10)
+    ```
+
     Source: zhang2023, Section 3.3 (Ω = I, σ = 0); ahn2023 (Ω = Λ⁻¹).
     """
 

@@ -218,6 +218,11 @@ def loss_by_test_loops(
     of the whitened sample covariance. The best step for few loops diverges when looped
     for long, since now and then an eigenvalue exceeds 2/a. Differentiable in `step`.
 
+    ```python
+    step, _ = looped_optimum(dimension=5, samples=20, loops=2)
+    losses = loss_by_test_loops(step, dimension=5, samples=20, loops=10)
+    ```
+
     Source: gatmiry2024, Section 5.3, whose curves these are in expectation.
     Assumes: w ~ N(0, Σ⋆⁻¹), Gaussian inputs; any Σ⋆ gives these values; L ≤ 64.
     Differs from the paper: the paper shows sampled losses.

@@ -57,6 +57,11 @@ def looped_optimum(
     symmetric can do better from two loops on: with J a rotation by 90°, A = aI + εJ
     does at d = L = 2 for n ≥ 15.
 
+    ```python
+    step, loss = looped_optimum(dimension=5, samples=20, loops=4)
+    A = step * jnp.eye(5)   # for inputs of covariance I
+    ```
+
     Source: gatmiry2024, Theorem 3.2, which bounds how far A may be from Σ⋆⁻¹.
     Assumes: x ~ N(0, Σ⋆) for any Σ⋆, L ≤ 64.
     Differs from the paper: exact, where the paper has 1 ± 8δd^{1/(2L)}; labels there

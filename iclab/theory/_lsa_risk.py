@@ -46,6 +46,12 @@ def lsa_risk(
     $\mathbb E[\hat\Lambda K\hat\Lambda]=\Lambda K\Lambda+\frac1M(\Lambda K\Lambda
     +\operatorname{tr}(K\Lambda)\Lambda)$ for symmetric K does the rest.
 
+    ```python
+    trained_on = jnp.diag(jnp.array([1.0, 0.5, 2.0]))
+    P = optimal_preconditioner(trained_on, context_length=20)
+    lsa_risk(P, jnp.eye(3), examples=10, noise_variance=0.25)   # on other inputs
+    ```
+
     Source: zhang2023, Theorem 4.2 for linear labels; any P and any shift is ours.
     Assumes: x_i ~ N(0, Λ), x_q has mean zero and is independent of the examples,
     y_i = ⟨w, x_i⟩ + noise.

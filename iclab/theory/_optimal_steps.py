@@ -63,6 +63,10 @@ def optimal_steps(
     the loss is above that of `optimal_filter`. v = `signal_variance` is 1 for
     w ~ N(0, Σ⁻¹) and tr(ΩΣ)/d for w ~ N(0, Ω).
 
+    ```python
+    steps, loss = optimal_steps(dimension=5, samples=20, layers=3)
+    ```
+
     Source: ahn2023, the set S of Theorem 4; the closed form is iclab's.
     Assumes: x ~ N(0, Σ) for any Σ, k ≤ 16.
     Differs from the paper: a_i = −η_i; the paper proves that stationary points exist,

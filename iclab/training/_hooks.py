@@ -102,7 +102,9 @@ class Validation(Hook):
     """The loss on `count` samples of `problem` that stay the same, from time to time.
 
     ```python
-    validation = Validation(problem, 512, key=key, every=200)
+    problem = InContext(task, points=11, positions="final")
+    model, plan = initial_lsa(jnp.eye(5), 0.1, jnp.eye(5), 10), Plan(steps=40)
+    validation = Validation(problem, 512, key=key, every=20)
     stop = EarlyStopping(validation, patience=5)
     train(problem, model, plan, hooks=[validation, stop])
     validation.losses, validation.steps, validation.best

@@ -34,6 +34,11 @@ def trained_lsa(
 
     `law` is that of the inputs in training: their covariance, as in Theorem 4.1 of
     zhang2023, or a task with random covariances, as in Theorem 4.5.
+
+    ```python
+    model = trained_lsa(jnp.eye(5), context_length=20)
+    model(prompt)
+    ```
     """
     if isinstance(law, RandomCovariance):
         found = lsa_optimum_random_covariance(law.moments(), context_length)

@@ -9,19 +9,15 @@ from iclab.papers.yang2024._single import error_scale, formulas, single_problems
 
 
 def predict(case: Instances):
-    """1/2K Σ‖Z̄δ_k‖² + L*; L*, with mτ for every token; its part from k ≤ N, 0.
-
-    And the loss as (75)–(77) write it out.
-    """
+    """1/2K Σ‖Z̄δ_k‖² + L*; L*, with mτ for every token; its part from k ≤ N, 0."""
     found = formulas(case)
-    return np.array([found.gap + found.infimum, found.infimum, 0.0, found.loss])
+    return np.array([found.gap + found.infimum, found.infimum, 0.0])
 
 
 def printed(case: Instances):
     """The same with mτ for the tokens k ≤ N alone."""
     found = formulas(case)
-    sides = found.gap + found.infimum_printed, found.infimum_printed
-    return np.array([*sides, 0.0, found.loss])
+    return np.array([found.gap + found.infimum_printed, found.infimum_printed, 0.0])
 
 
 def decoy(case: Instances):
@@ -35,7 +31,7 @@ def decoy(case: Instances):
     unexplained = np.sum((Z @ least - Z_hat) ** 2)
     unexplained += tau * (np.sum((least - I) ** 2) + K - N)
     loss = np.sum((Z @ A - Z_hat) ** 2) + noise
-    return np.array([loss, unexplained, 0.0, loss]) / (2 * K)
+    return np.array([loss, unexplained, 0.0]) / (2 * K)
 
 
 def measure(case: Instances, key, scale) -> Measured:
@@ -47,7 +43,7 @@ def measure(case: Instances, key, scale) -> Measured:
     N = case.context_length
     left = np.mean((labels[:, :N] @ best_weights(case)[0] - labels) ** 2, axis=0) / 2
     loss = evaluated(case).loss[0]
-    value = np.array([loss, np.mean(left), np.sum(left[:N]) / len(left), loss])
+    value = np.array([loss, np.mean(left), np.sum(left[:N]) / len(left)])
     return rounded(value, error_scale(case), 1 + loss)
 
 
