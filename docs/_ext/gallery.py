@@ -1,0 +1,223 @@
+"""Gallery and errata, from a folder of results.
+
+The folder is the one that `ICLAB_SITE_RESULTS` names, or the newest of those kept in
+`records/`, or else one that a run of a few figures at smoke scale writes beside the
+site. Nothing is shown that was not run: what a folder lacks is said to be missing.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+from iclab.evidence import ERRATUM_CLASSES, Evidence
+from iclab.papers import rooms
+from iclab.report._items import Item, items, opening
+from iclab.report._text import number
+from iclab.results import Run, read_run
+
+DOCS = Path(__file__).parents[1]
+_RECORDS = DOCS.parent / "records"
+_SMOKE = DOCS / "_build" / "smoke"
+# Few and quick: what a reader sees when nobody has kept a run.
+_QUICK = (
+    "findings/figure-layers-of-bayes",
+    "gatmiry2024/figure-weight-sharing",
+    "yang2024/figure-3",
+    "gatmiry2024/lemma-4.1",
+)
+_COPIES = DOCS / "_generated"
+_SHOWN = {"svg": "SVG", "pdf": "PDF", "png": "PNG", "csv": "numbers (CSV)"}
+
+
+def folder() -> Path:
+    """Where the results are that the site shows."""
+    named = os.environ.get("ICLAB_SITE_RESULTS")
+    if named:
+        return Path(named)
+    kept = [path for path in (_RECORDS / "desk", _RECORDS) if _whole(path)]
+    return kept[0] if kept else _SMOKE
+
+
+def _whole(path: Path) -> bool:
+    return (path / "results.json").is_file()
+
+
+def prepare(app: Sphinx) -> None:
+    """Have results: run a few at smoke scale if there is nothing to show."""
+    if folder() == _SMOKE:
+        words = ("reproduce", *_QUICK, "--scale", "smoke", "--out", str(_SMOKE))
+        done = subprocess.run(
+            [sys.executable, "-m", "iclab", *words], capture_output=True, text=True
+        )
+        if done.returncode:
+            raise ExtensionError(
+                f"iclab reproduce failed: {done.stderr or done.stdout}"
+            )
+
+
+def _run() -> Run:
+    return read_run(folder())
+
+
+def page() -> str:
+    """Every figure: picture, caption, evidence, command, files."""
+    run = _run()
+    every = [one for one in items(run) if one.entry.kind == "figure"]
+    parts = [_said_of(run), ""]
+    for room in rooms():
+        here = [item for item in every if item.entry.paper == room.paper.key]
+        if here:
+            parts.append(f"## {room.paper.key}: {room.paper.title}\n")
+            parts += map(_figure, here)
+    return "\n".join(parts)
+
+
+def _said_of(run: Run) -> str:
+    """The run in a sentence, with its machine as code: x86_64 is no formula."""
+    return re.sub(r"\w+_\w+", r"`\g<0>`", opening(run))
+
+
+def _figure(item: Item) -> str:
+    lines = [f"(figure-{_anchor(item)})=", f"### {item.entry.id}", ""]
+    if item.record is None:
+        lines += [_words(item.entry.statement), ""]
+        lines += ["Not in the folder that this page was made from.", ""]
+        return "\n".join([*lines, *_facts(item)])
+    if "svg" in item.files:
+        lines += [
+            f":::{{figure}} /{_copied(item, 'svg')}",
+            f":alt: {_plain(item.entry.statement)}",
+            ":class: picture",
+            "",
+            _words(item.entry.statement),
+            ":::",
+            "",
+        ]
+    if item.said:
+        lines += ["What its paper says of it:", ""]
+        lines += [
+            f"- **{one.state}**: {_words(one.statement)} ({one.place})"
+            for one in item.said
+        ]
+        lines.append("")
+    if item.evidence:
+        lines += ["What we find:", ""]
+        lines += [f"- {_evidence(one)}" for one in item.evidence]
+        lines.append("")
+    return "\n".join([*lines, *_facts(item)])
+
+
+def _evidence(one: Evidence) -> str:
+    words = _words(one.statement)
+    if one.value is None:
+        return f"**missing**: {words}"
+    mark = "holds" if one.holds else "fails"
+    relation = {"<=": "≤", ">=": "≥"}.get(one.relation, one.relation)
+    found = f"{number(one.value, 3)} {relation} {number(one.bound, 3)}"
+    view = "; the bound was put there with results in view" if one.in_view else ""
+    return f"**{mark}**: {words} ({_words(found)}{view})"
+
+
+def _facts(item: Item) -> Iterator[str]:
+    yield f":Verdict: {item.verdict}"
+    yield f":Command: `{item.command}`"
+    yield f":Source: `{_source(item)}`"
+    files = [
+        f"{{download}}`{words} </{_copied(item, kind)}>`"
+        for kind, words in _SHOWN.items()
+        if kind in item.files
+    ]
+    if files:
+        yield f":Files: {', '.join(files)}"
+    yield ""
+
+
+def _source(item: Item) -> str:
+    from iclab.papers import module_name
+
+    return module_name(item.entry).replace(".", "/") + ".py"
+
+
+def _copied(item: Item, kind: str) -> str:
+    """A file of a figure, copied to where Sphinx finds it."""
+    name = item.files[kind]
+    goal = _COPIES / name.replace("/", "-")
+    goal.parent.mkdir(exist_ok=True)
+    found = (item.run.folder / name).read_bytes()
+    if not goal.exists() or goal.read_bytes() != found:
+        goal.write_bytes(found)
+    return goal.relative_to(DOCS).as_posix()
+
+
+def errata() -> str:
+    """Every printed statement that fails, and what holds instead."""
+    run = _run()
+    every = items(run)
+    wrong = [item for item in every if item.entry.erratum and not item.entry.is_variant]
+    slips = [item for item in every if item.entry.remark and not item.entry.is_variant]
+    parts = [_said_of(run), ""]
+    parts.append(
+        f"{len(wrong)} printed statements fail, the heaviest first, and beside"
+        f" {len(slips)} that hold there is a slip.\n"
+    )
+    for name, meaning in ERRATUM_CLASSES.items():
+        here = [item for item in wrong if item.entry.erratum_class == name]
+        parts += [f"## {name.capitalize()}\n", f"{meaning} ({len(here)})\n"]
+        parts += map(_erratum, here)
+    parts.append("## Slips beside statements that hold\n")
+    parts += map(_erratum, slips)
+    return "\n".join(parts)
+
+
+def _erratum(item: Item) -> str:
+    entry = item.entry
+    fields = [
+        ("As printed" if entry.erratum else "Statement", entry.statement),
+        ("Assumes", entry.hypotheses),
+        ("Wrong", entry.erratum),
+        ("Slip", entry.remark),
+        ("The paper has it right", entry.credit),
+        ("Holds", entry.correction),
+    ]
+    lines = [f"(erratum-{_anchor(item)})=", f"### {entry.id}", "", entry.locator, ""]
+    lines += [f":{label}: {_words(text)}" for label, text in fields if text]
+    lines += _counted(item)
+    lines += [f":Run it: `{item.command}`", ""]
+    if entry.formula:
+        lines += ["$$", entry.formula, "$$", ""]
+    return "\n".join(lines)
+
+
+def _counted(item: Item) -> Iterable[str]:
+    if item.record is None:
+        return [":Found: not in the folder that this page was made from"]
+    failed, held = len(item.counterexamples), len(item.cases)
+    words = f"verdict {item.verdict}"
+    if item.entry.kind == "claim":
+        words += (
+            f"; {failed} cases in which the printed form fails, {held} of what holds"
+        )
+    return [f":Found: {words}"]
+
+
+def _anchor(item: Item) -> str:
+    return item.entry.id.replace("/", "-").replace(".", "-").replace("@", "-")
+
+
+def _words(text: str) -> str:
+    """Text of an entry as Markdown: its stars, brackets and signs are no markup."""
+    pieces = " ".join(text.split()).split("`")
+    for place in range(0, len(pieces), 2):
+        for sign in "\\*[]<$|":
+            pieces[place] = pieces[place].replace(sign, "\\" + sign)
+    return "`".join(pieces)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("`", "").split())
