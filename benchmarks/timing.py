@@ -19,6 +19,21 @@ def seconds(function: Callable[[], Any], repeats: int = 9) -> float:
     return statistics.median(times)
 
 
+def fastest(
+    functions: dict[str, Callable[[], Any]], repeats: int = 7
+) -> dict[str, float]:
+    """Shortest time of a call of each, in turns, so that all meet the same machine."""
+    for function in functions.values():
+        jax.block_until_ready(function())
+    times = dict.fromkeys(functions, float("inf"))
+    for _ in range(repeats):
+        for name, function in functions.items():
+            start = time.perf_counter()
+            jax.block_until_ready(function())
+            times[name] = min(times[name], time.perf_counter() - start)
+    return times
+
+
 def show(name: str, ours: float, straightforward: float) -> None:
     """One line: both times and their ratio."""
     print(
