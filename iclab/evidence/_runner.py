@@ -1,9 +1,10 @@
 """The one runner: turns claims and figures into verdicts and JSON."""
 
 import dataclasses
+import functools
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -57,6 +58,10 @@ class CaseResult:
         }
 
 
+# What is left to do for one case.
+Step = Callable[[], CaseResult]
+
+
 @dataclass(frozen=True)
 class ClaimResult:
     """All cases of a claim and the verdict that they add up to."""
@@ -90,14 +95,26 @@ class FigureResult:
         return {test.name: plain(test.value) for test in tests if test.name}
 
 
-def run_claim(claim: Claim, scale: Scale, seed: int) -> ClaimResult:
-    """Measure every case of `claim`, as printed too where that is known to fail."""
+def run_claim(
+    claim: Claim,
+    scale: Scale,
+    seed: int,
+    *,
+    each: Callable[[list[Step]], Iterable[Step]] = iter,
+) -> ClaimResult:
+    """Measure every case of `claim`, as printed too where that is known to fail.
+
+    `each` passes the steps of this on, one after the other, and may note how far it is.
+    """
     start = time.perf_counter()
-    cases = [
-        _run_case(claim, name, case, scale, seed)
+    steps = [
+        functools.partial(_run_case, claim, name, case, scale, seed)
         for name, case in claim.cases(scale).items()
     ]
-    printed = [] if claim.printed is None else _run_printed(claim, scale, seed)
+    steps += [] if claim.printed is None else _printed_steps(claim, scale, seed)
+    every = [step() for step in each(steps)]
+    cases = [case for case in every if not case.printed]
+    printed = [case for case in every if case.printed]
     verdict = claim_verdict([*cases, *printed])
     numbers = {}
     if claim.numbers is not None:
@@ -214,20 +231,21 @@ def _run_case(
     )
 
 
-def _run_printed(claim: Claim, scale: Scale, seed: int) -> list[CaseResult]:
+def _printed_steps(claim: Claim, scale: Scale, seed: int) -> list[Step]:
     printed = claim.printed
     assert printed is not None
     cases = (printed.cases or claim.cases)(scale)
     measure = printed.measure or claim.measure
     relation = printed.relation or claim.relation
-    results = []
-    for name, case in cases.items():
+
+    def run(name: str, case: Any) -> CaseResult:
         measured = measure(case, case_key(seed, name), scale)
         result = _judge(
             AS_PRINTED + name, relation, printed.predict(case), measured, None
         )
-        results.append(dataclasses.replace(result, printed=True))
-    return results
+        return dataclasses.replace(result, printed=True)
+
+    return [functools.partial(run, name, case) for name, case in cases.items()]
 
 
 def _judge(

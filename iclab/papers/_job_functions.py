@@ -1,7 +1,8 @@
 """What a job does: check a claim, or compute a table of a figure.
 
-This file is part of every job's name. It finds work by the name of a module and imports
-neither the catalogue nor the engine, so that editing those renames no job.
+This file is part of every job's name. It finds work by the name of a module and does
+not import the catalogue, so that editing that renames no job; nor does editing the
+engine, which is told how far a job is and decides nothing.
 """
 
 import importlib
@@ -11,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from iclab.evidence import case_key, run_claim
+from iclab.runs import parts
 
 
 def check_claim(config: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Run the claim of the module `claim`; the result is plain JSON."""
     claim = importlib.import_module(config["claim"]).CLAIM
-    result = run_claim(claim, config["scale"], seed)
+    result = run_claim(claim, config["scale"], seed, each=parts)
     cases = [case.json() for case in result.cases]
     return {
         "verdict": result.verdict,

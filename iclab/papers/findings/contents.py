@@ -26,7 +26,8 @@ ENTRIES: tuple[Entry, ...] = (
         statement=(
             "With all weights free, the loss of one layer of linear attention has local"
             " minima that are not global: a layer that learns along the leading"
-            " eigenvector alone. For equal eigenvalues the same point is a saddle."
+            " eigenvector alone, with a mask (ahn2023) and without (zhang2023). For"
+            " equal eigenvalues the masked layer has a saddle there."
         ),
         hypotheses="two inputs of unequal variance, two examples, w ~ N(0, I)",
         formula=(
@@ -55,17 +56,49 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses="the weights of zhang2023, Theorem 4.1",
     ),
     Entry(
+        id="findings/gauss-rule",
+        kind="claim",
+        locator="beside ahn2023, Theorem 4",
+        statement=(
+            "The best k steps of gradient descent are a Gauss rule: their sizes are the"
+            " reciprocals of its nodes in λ dμ, with μ the mean spectrum of the"
+            " whitened S, and d times a Christoffel number is what they leave. No"
+            " training run is needed, for any k."
+        ),
+        hypotheses="Gaussian inputs, labels without noise, w ~ N(0, Σ⁻¹)",
+        formula=(
+            r"\min_\eta\int\prod_{j=1}^k(1-\eta_j\lambda)^2\,d\mu,\qquad\pi_k(1/\eta_j)=0,"
+            r"\quad\int\pi_k\,\lambda^{i+1}\,d\mu=0\quad(i<k)"
+        ),
+    ),
+    Entry(
         id="findings/residual-polynomial",
         kind="claim",
         locator="beside ahn2023, Theorems 4 and 5",
         statement=(
             "Layers A_i = a_iΣ⁻¹, B_i = b_iI leave a polynomial of the eigenvalue h of"
             " the whitened S on each direction, of degree k without B and (3ᵏ − 1)/2"
-            " with it; gradient descent and GD++ are these."
+            " with it; gradient descent and GD++ are these, and so is Newton's"
+            " iteration on one prompt."
         ),
         formula=(
             r"c_{i+1}=c_i(1+a_ihs_i^2),\quad s_{i+1}=s_i(1+b_ia_ihs_i^2),\quad"
             r" c_0=s_0=1"
+        ),
+    ),
+    Entry(
+        id="findings/rare-prompts",
+        kind="claim",
+        locator="beside ahn2023, Section 6.1",
+        statement=(
+            "Training on a batch with B free ends below the least loss that any such"
+            " weights have, at weights whose true loss is many times that, and the"
+            " spread within the batch does not tell: the prompts that carry the loss"
+            " are too rare to be in it. With B = 0 batch and truth agree."
+        ),
+        hypotheses=(
+            "three layers of multiples of Σ⁻¹ and I, d = 5, n = 20, batches of 20,000"
+            " prompts and more; bounds set with results in view"
         ),
     ),
     Entry(
@@ -107,6 +140,18 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses="J the rotation by 90° in whitened inputs, labels without noise",
     ),
     Entry(
+        id="findings/turned-optimum",
+        kind="claim",
+        locator="beside gatmiry2024, Theorem 3.2",
+        statement=(
+            "Over all weights of two inputs the least loss of L loops is that of the"
+            " best aI + εJ in whitened inputs, certified by branch and bound: one loop"
+            " is not turned, two are from n = 15 on, and deeper loops are turned"
+            " farther and gain more."
+        ),
+        hypotheses="two inputs, labels without noise, up to four loops",
+    ),
+    Entry(
         id="findings/turned-weights-deep",
         kind="claim",
         locator="beside gatmiry2024, Figure 1",
@@ -128,6 +173,21 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses="A = a⋆Σ⋆⁻¹ of training, Gaussian inputs",
     ),
     Entry(
+        id="findings/given-prompts",
+        kind="claim",
+        locator="beside ahn2023, Lemma 9, and gatmiry2024, Lemma A.3",
+        statement=(
+            "Given the sample covariance S the loss is tr(ΩGΣGᵀ) + (σ²/n) tr(SHΣHᵀ)"
+            " before any mean over prompts, for layers with B and for loops with u,"
+            " whatever does not commute or is not symmetric."
+        ),
+        hypotheses="any examples; E wwᵀ = Ω, E x_q x_qᵀ = Σ, noise of variance σ²",
+        formula=(
+            r"G=\prod_i(I+SF_i^\top A_iF_i),\quad F_{i+1}=F_i+B_iF_iSF_i^\top A_iF_i,"
+            r"\quad SH=I-G"
+        ),
+    ),
+    Entry(
         id="findings/label-noise",
         kind="claim",
         locator="beside ahn2023, (5), and gatmiry2024, Lemma A.3",
@@ -143,6 +203,21 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
+        id="findings/noisy-steps",
+        kind="claim",
+        locator="beside ahn2023, Theorem 4, and gatmiry2024, Theorem 3.2",
+        statement=(
+            "On noisy labels the best k steps, the best step that k loops share and the"
+            " best polynomial filter of degree k are exact too. Layers with real steps"
+            " stay above the filter where its zeros are complex."
+        ),
+        hypotheses="Gaussian inputs, noise of variance σ², w ~ N(0, vΣ⁻¹)",
+        formula=(
+            r"\min_\eta\,d\int\Big[v\,p^2+\frac{\sigma^2}n\,\frac{(1-p)^2}\lambda\Big]"
+            r"d\mu,\qquad p=\prod_{j=1}^k(1-\eta_j\lambda)"
+        ),
+    ),
+    Entry(
         id="findings/bayes-limit",
         kind="claim",
         locator="beside ahn2023, Theorem 4",
@@ -155,6 +230,36 @@ ENTRIES: tuple[Entry, ...] = (
         formula=(
             r"g(\lambda)=\frac{1-\pi_k(\lambda)/\pi_k(-\tau)}{\lambda+\tau}\;"
             r"\longrightarrow\;\frac1{\lambda+\tau}"
+        ),
+    ),
+    Entry(
+        id="findings/ridge-gap",
+        kind="claim",
+        locator="beside yang2024, Figure 3",
+        statement=(
+            "The mean distance of the ridge regression that attention learns, of"
+            " penalty mτ, to that of penalty Nτ is an integral over the Wishart"
+            " spectrum for Gaussian features, and 0 where N = m."
+        ),
+        hypotheses="Assumption 1 of yang2024, Gaussian features",
+        formula=(
+            r"\frac{K-N}K\,\mathbb E\sum_{i=1}^m\Big(\frac1{m\tau+s_i}-\frac1{N\tau+"
+            r"s_i}\Big)^2(s_i^2+m\tau s_i),\qquad s_i=\lambda_i(ZZ^\top)"
+        ),
+    ),
+    Entry(
+        id="findings/trained-gpt2",
+        kind="claim",
+        locator="beside zhang2023, Figure 1",
+        statement=(
+            "What the trained GPT-2 models compute, with eight examples of five inputs:"
+            " a spectral filter to a few percent of what they answer, and one that"
+            " gradient flow, stopped at a certain time, tells better than ridge"
+            " regression or least squares do."
+        ),
+        hypotheses=(
+            "the shipped models trained on x ~ N(0, I), on such prompts; bounds set"
+            " with results in view"
         ),
     ),
     Entry(

@@ -3,7 +3,8 @@
 With the label's row of the key–query matrix free, b = (u₁, 0) and −u₁ᵀ/Γ₁₁ in the last
 row of A make a network that learns along the leading eigenvector u₁ alone: its loss is
 tr Σ − λ₁²/Γ₁₁. For unequal eigenvalues that is a minimum, strict up to rescaling b
-against A; for equal ones a saddle.
+against A; for equal ones a saddle. The layer of zhang2023, which attends to the query
+too, has the same point (with the sign of its residual), and it is a minimum as well.
 """
 
 import functools
@@ -16,8 +17,8 @@ import numpy as np
 
 from iclab.core import Prompt
 from iclab.evidence import Claim, Measured
-from iclab.models import LinearTransformer
-from iclab.theory import ahn_optimum, gamma_matrix
+from iclab.models import LinearSelfAttention, LinearTransformer
+from iclab.theory import ahn_optimum, gamma_matrix, lsa_optimum
 
 _SAMPLES = 2
 # Curvatures below this part of the largest one are round-off of zero.
@@ -26,18 +27,25 @@ _FLAT = 1e-9
 
 @dataclass(frozen=True)
 class Case:
-    """Eigenvalues of Σ, and whether the point in question is the global minimum."""
+    """Eigenvalues of Σ, and whether the point in question is the global minimum.
+
+    `masked`: the layer of ahn2023, which does not attend to the query.
+    """
 
     eigenvalues: tuple[float, float]
     everywhere: bool = False
+    masked: bool = True
 
 
 def cases(scale) -> dict[str, Case]:
-    """The local minimum, the global one, and the saddle of equal eigenvalues."""
+    """The local minima, the global ones, and the saddle of equal eigenvalues."""
+    uneven = (1.0, 0.1)
     return {
-        "eigenvalues 1 and 0.1, the local minimum": Case((1.0, 0.1)),
-        "eigenvalues 1 and 0.1, the global minimum": Case((1.0, 0.1), everywhere=True),
+        "eigenvalues 1 and 0.1, the local minimum": Case(uneven),
+        "eigenvalues 1 and 0.1, the global minimum": Case(uneven, everywhere=True),
         "equal eigenvalues, the same point": Case((1.0, 1.0)),
+        "no mask, the local minimum": Case(uneven, masked=False),
+        "no mask, the global minimum": Case(uneven, everywhere=True, masked=False),
     }
 
 
@@ -53,37 +61,50 @@ def predict(case: Case):
 
 def decoy(case: Case):
     """The loss of the global minimum at the local one, and the other way round."""
-    other = Case(case.eigenvalues, not case.everywhere)
+    other = Case(case.eigenvalues, not case.everywhere, case.masked)
     return np.array([predict(other)[0], 0.0, predict(case)[2]])
 
 
 def measure(case: Case, key, scale) -> Measured:
     """The model's loss over every prompt, and its first and second derivatives."""
     point = _weights(case)
-    loss, slope, hessian = map(np.asarray, _derivatives(point, *_prompts(case)))
+    prompts = _prompts(case)
+    found = _derivatives(point, *prompts, masked=case.masked)
+    loss, slope, hessian = map(np.asarray, found)
     curvatures = np.linalg.eigvalsh((hessian + hessian.T) / 2)
     negative = np.sum(curvatures < -_FLAT * curvatures[-1])
     value = np.array([float(loss), np.linalg.norm(slope), float(negative)])
-    reason = f"float64 round-off over 2,916 prompts; curvatures {_listed(curvatures)}"
+    count = len(prompts[0])
+    reason = (
+        f"float64 round-off over {count:,} prompts; curvatures {_listed(curvatures)}"
+    )
     return Measured(value, 1e-12 * np.array([1.0, 10.0, 0.0]), reason)
 
 
 def _weights(case: Case):
     """b and A, flat: the last row of P and the first d columns of Q."""
+    Sigma = jnp.diag(jnp.array(case.eigenvalues))
     if case.everywhere:
-        P, Q = ahn_optimum(jnp.diag(jnp.array(case.eigenvalues)), _SAMPLES)
+        if case.masked:
+            P, Q = ahn_optimum(Sigma, _SAMPLES)
+        else:
+            Q, P = lsa_optimum(Sigma, _SAMPLES)
         return jnp.concatenate([P[-1], Q[:, :-1].ravel()])
-    Gamma = gamma_matrix(jnp.diag(jnp.array(case.eigenvalues)), _SAMPLES)
-    A = jnp.zeros((3, 2)).at[2, 0].set(-1 / Gamma[0, 0])
+    Gamma = gamma_matrix(Sigma, _SAMPLES)
+    sign = -1 if case.masked else 1
+    A = jnp.zeros((3, 2)).at[2, 0].set(sign / Gamma[0, 0])
     return jnp.concatenate([jnp.array([1.0, 0, 0]), A.ravel()])
 
 
-@jax.jit
-def _derivatives(point, examples, labels, query, target, weights):
+@functools.partial(jax.jit, static_argnames="masked")
+def _derivatives(point, examples, labels, query, target, weights, *, masked):
     def loss(point):
         P = jnp.zeros((3, 3)).at[2].set(point[:3])
         Q = jnp.zeros((3, 3)).at[:, :2].set(point[3:].reshape(3, 2))
-        model = LinearTransformer(P[None], Q[None])
+        if masked:
+            model = LinearTransformer(P[None], Q[None])
+        else:
+            model = LinearSelfAttention(Q, P)
         run = jax.vmap(lambda x, y, q: model(Prompt(x, y, q)))
         return weights @ (target - run(examples, labels, query)) ** 2
 
@@ -92,9 +113,13 @@ def _derivatives(point, examples, labels, query, target, weights):
 
 @functools.cache
 def _prompts(case: Case):
-    """Gauss–Hermite nodes: three for examples and tasks, two for the query."""
-    three, two = (np.polynomial.hermite_e.hermegauss(count) for count in (3, 2))
-    lines = [three] * 6 + [two] * 2
+    """Gauss–Hermite nodes: three for examples and tasks, two for the query.
+
+    Four for a query that is attended to, and so enters as a cube.
+    """
+    of_query = 2 if case.masked else 4
+    three, few = (np.polynomial.hermite_e.hermegauss(count) for count in (3, of_query))
+    lines = [three] * 6 + [few] * 2
     points = np.array(list(itertools.product(*(line for line, _ in lines))))
     masses = np.prod(list(itertools.product(*(mass for _, mass in lines))), axis=1)
     root = np.sqrt(case.eigenvalues)

@@ -22,6 +22,7 @@ from iclab.theory import (
     representation_gradient,
     representation_infimum,
     representation_infimum_printed,
+    representation_loss,
     representation_optimum,
     representation_residuals_printed,
     softmax_columns,
@@ -31,7 +32,7 @@ SIMPLE = f"{SQUARE}, τ=1/4, f(v) = (v₁, v₁v₂)"
 
 
 class Formulas(NamedTuple):
-    """s^h_k, Â, A, the gradient in Q and in w, L − L*, L* and L* as printed.
+    """s^h_k, Â, A, the gradient in Q and in w, L, L − L*, L* and L* as printed.
 
     For m = N also δ and the gradient in Q as printed.
     """
@@ -41,6 +42,7 @@ class Formulas(NamedTuple):
     optimum: Array
     key_query_gradient: Array
     value_gradient: Array
+    loss: Array
     gap: Array
     infimum: Array
     infimum_printed: Array
@@ -119,6 +121,7 @@ def _formulas(
         optimum=A,
         key_query_gradient=by_Q,
         value_gradient=by_w,
+        loss=representation_loss(weights, features, tau),
         gap=representation_gap(weights, A, features, tau),
         infimum=representation_infimum(features, N, tau),
         infimum_printed=representation_infimum_printed(features, N, tau),

@@ -9,15 +9,19 @@ from iclab.papers.yang2024._single import error_scale, formulas, single_problems
 
 
 def predict(case: Instances):
-    """1/2K Σ‖Z̄δ_k‖² + L*; L*, with mτ for every token; its part from k ≤ N, 0."""
+    """1/2K Σ‖Z̄δ_k‖² + L*; L*, with mτ for every token; its part from k ≤ N, 0.
+
+    And the loss as (75)–(77) write it out.
+    """
     found = formulas(case)
-    return np.array([found.gap + found.infimum, found.infimum, 0.0])
+    return np.array([found.gap + found.infimum, found.infimum, 0.0, found.loss])
 
 
 def printed(case: Instances):
     """The same with mτ for the tokens k ≤ N alone."""
     found = formulas(case)
-    return np.array([found.gap + found.infimum_printed, found.infimum_printed, 0.0])
+    sides = found.gap + found.infimum_printed, found.infimum_printed
+    return np.array([*sides, 0.0, found.loss])
 
 
 def decoy(case: Instances):
@@ -31,7 +35,7 @@ def decoy(case: Instances):
     unexplained = np.sum((Z @ least - Z_hat) ** 2)
     unexplained += tau * (np.sum((least - I) ** 2) + K - N)
     loss = np.sum((Z @ A - Z_hat) ** 2) + noise
-    return np.array([loss, unexplained, 0.0]) / (2 * K)
+    return np.array([loss, unexplained, 0.0, loss]) / (2 * K)
 
 
 def measure(case: Instances, key, scale) -> Measured:
@@ -43,7 +47,7 @@ def measure(case: Instances, key, scale) -> Measured:
     N = case.context_length
     left = np.mean((labels[:, :N] @ best_weights(case)[0] - labels) ** 2, axis=0) / 2
     loss = evaluated(case).loss[0]
-    value = np.array([loss, np.mean(left), np.sum(left[:N]) / len(left)])
+    value = np.array([loss, np.mean(left), np.sum(left[:N]) / len(left), loss])
     return rounded(value, error_scale(case), 1 + loss)
 
 
