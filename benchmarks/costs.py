@@ -1,6 +1,7 @@
 """Record what items cost, from the folders of runs: `iclab/cli/costs.json`.
 
-    python benchmarks/costs.py FOLDER [FOLDER ...] [--estimate SCALE:ID:JOB=SECONDS ...]
+    python benchmarks/costs.py FOLDER [FOLDER ...] [--busy 3]
+        [--estimate SCALE:ID:JOB=SECONDS ...]
 
 Every folder is one that `iclab reproduce` wrote. Costs are processor seconds where the
 store has them, and else seconds of the clock, which on a busy machine are too many.
@@ -23,13 +24,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--estimate", action="append", default=[])
+    text = "how many times as long as alone jobs took by the clock, on a busy machine"
+    parser.add_argument("--busy", type=float, default=1.0, help=text)
     options = parser.parse_args()
     table: dict[str, Any] = {"seconds": {}, "estimated": {}}
     if _FILE.exists():
         table = json.loads(_FILE.read_text(encoding="utf-8"))
     table["calibration"] = calibration()
     for folder in options.folders:
-        for scale, id, job, seconds in _found(folder):
+        for scale, id, job, seconds in _found(folder, options.busy):
             table["seconds"].setdefault(scale, {}).setdefault(id, {})[job] = seconds
             still = set(table["estimated"].get(scale, ())) - {id}
             table["estimated"][scale] = sorted(still)
@@ -43,7 +46,7 @@ def main() -> None:
     _FILE.write_text(text + "\n", encoding="utf-8")
 
 
-def _found(folder: Path) -> Iterator[tuple[str, str, str, float]]:
+def _found(folder: Path, busy: float) -> Iterator[tuple[str, str, str, float]]:
     """Scale, item, job and seconds of every finished job whose item has a record."""
     scales = {
         id: record.scale
@@ -53,7 +56,7 @@ def _found(folder: Path) -> Iterator[tuple[str, str, str, float]]:
     for path in sorted(folder.glob("store/[0-9a-f][0-9a-f]/*/manifest.json")):
         job = json.loads(path.read_text(encoding="utf-8"))
         id, _, name = job["label"].partition(" · ")
-        seconds = job.get("cpu_seconds") or job["seconds"]
+        seconds = job.get("cpu_seconds") or job["seconds"] / busy
         if id in scales:
             yield scales[id], id, name, round(seconds, 2)
 

@@ -93,6 +93,12 @@ def _manifest(run: Run, records: list[Record], entries: list[str]) -> dict[str, 
             "not run": [id for id in entries if id not in by_id and id not in begun],
         },
         "verdicts": {id: one.verdict for id, one in by_id.items()},
+        # With how many seeds an item ends well, of those with which it was run.
+        "by_seed": {
+            id: {"good": one.scatter.good, "of": len(one.scatter.seeds)}
+            for id, one in by_id.items()
+            if one.scatter is not None
+        },
         "times": {
             id: {"seconds": round(one.seconds, 1), "finished": one.finished}
             for id, one in by_id.items()
