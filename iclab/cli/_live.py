@@ -110,6 +110,15 @@ class Row:
         """What the job that spoke last had to say."""
         return next((one.words for one in self.running.values() if one.words), "")
 
+    def pace(self, now: float) -> float | None:
+        """Seconds of a job by the pace of those that run; None if they do not say."""
+        paces = [
+            (now - one.begun) / one.fraction
+            for one in self.running.values()
+            if one.fraction > _TELLING
+        ]
+        return sum(paces) / len(paces) if paces else None
+
     def each(self, mean: float | None) -> float | None:
         """Seconds of a job."""
         return mean if self.expected is None else self.expected / self.jobs
@@ -198,6 +207,7 @@ class Course(Silent):
         work, longest = 0.0, 0.0
         for row in self._rows.values():
             each = mean if row.expected is None else pace * row.expected / row.jobs
+            each = row.pace(now) if each is None else each
             waiting = row.jobs - row.ended - len(row.running)
             ahead = [one.left(now, each) for one in row.running.values()]
             if None in ahead or (each is None and waiting > 0):

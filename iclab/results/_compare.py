@@ -119,12 +119,11 @@ def _pair(id: str, before: Record | None, after: Record | None) -> Pair:
     moved: list[Moved] = []
     shared = same = 0
     for name, one, other, bar in _numbers(before, after):
-        values = np.broadcast_arrays(one, other)
         shared += 1
-        if np.array_equal(*values, equal_nan=True):
+        if np.array_equal(one, other, equal_nan=True):
             same += 1
             continue
-        found = _moved(name, *values, bar)
+        found = _moved(name, one, other, bar)
         if found is not None:
             moved.append(found)
     return Pair(id, before, after, tuple(moved), shared, same)
@@ -181,8 +180,10 @@ def _spread(before: Record, after: Record) -> dict[str, float]:
     """How far apart numbers of a figure are for several seeds, where that is known."""
     found: dict[str, float] = {}
     for record in (before, after):
-        for name in () if record.scatter is None else record.scatter.numbers:
-            if (ends := record.scatter.spread(name)) is not None:
+        known = record.scatter
+        for name in () if known is None else known.numbers:
+            ends = None if known is None else known.spread(name)
+            if ends is not None:
                 found[name] = max(found.get(name, 0.0), ends[2] - ends[0])
     return found
 

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax.core import Tracer
 from jaxtyping import Array, Float, PyTree
 
 from iclab.core import finite_number, positive_integer, require
@@ -60,7 +61,7 @@ def minimise(
     finite_number(tolerance, owner, "tolerance")
     require(tolerance >= 0, owner, "tolerance", "≥ 0", tolerance)
     state = _begin(loss, start, max_steps, memory)
-    if isinstance(state.norm, jax.core.Tracer) or bench() is None:
+    if isinstance(state.norm, Tracer) or bench() is None:
         until = jnp.asarray(max_steps)
         state = _advance(loss, state, until, float(tolerance), memory)
     else:

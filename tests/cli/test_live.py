@@ -193,6 +193,17 @@ def test_jobs_say_how_far_they_are(monkeypatch):
     assert _frame(table, 90)[-1] == "1/1 · 1 holds · 10.0 s · writing the report"
 
 
+def test_jobs_that_wait_take_what_those_at_work_do(monkeypatch):
+    clock = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: clock)
+    table = _table({LONG: Row(LONG, 2)})
+    table.started(LONG, "a")
+    clock = 10.0
+    assert "left" not in _frame(table)[-1]
+    table.told(LONG, "a", 0.5, "")
+    assert _frame(table)[-1].endswith("≈30.0 s left")
+
+
 def test_a_busy_machine_is_slower_than_foreseen(monkeypatch):
     clock = 0.0
     monkeypatch.setattr("time.monotonic", lambda: clock)

@@ -41,6 +41,7 @@ def test_a_record_says_how_the_item_ends_with_every_seed():
     claims = papers.select(["zhang2023/lemma-5.1"])
     work = Work(claims, "smoke", 4, store=None, seeds=2)
     assert [job.seed for job in work.every_job] == [4, 5]
+    ready: list[str] = []
     for event in run_jobs(work.every_job):
         ready = work.take(event) if isinstance(event, Outcome) else []
     assert ready == ["zhang2023/lemma-5.1"]

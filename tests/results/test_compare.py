@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,9 @@ from iclab.results import (
 from iclab.results._folder import ResultsFolder
 
 
-def _claim(measured=1.0, error=0.1, verdict="holds", **more) -> Record:
+def _claim(
+    measured: Any = 1.0, error: Any = 0.1, verdict: Any = "holds", **more: Any
+) -> Record:
     case = CaseResult(
         case="d = 2",
         relation="=",

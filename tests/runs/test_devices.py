@@ -57,7 +57,7 @@ def test_work_stays_on_the_cpu_and_each_card_has_one_process(tmp_path, monkeypat
     work.until(lambda: len(list(tmp_path.glob("at-*"))) == 3, 120)
     (tmp_path / "go").touch()
     ended = [event for event in events if isinstance(event, Outcome)]
-    found = {one.job.seed: one.result for one in ended}
+    found = {one.job.seed: one.result or {} for one in ended}
     assert {str(found[n]["device"]) for n in (1, 2)} == {"0 of 3", "1 of 3"}
     assert found[3] == {"device": "0 of 1", "platforms": "cpu"}
     assert len({*os.listdir(tmp_path)} - {"go"}) == 3
