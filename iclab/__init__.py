@@ -40,6 +40,7 @@ _FOLDERS = (
     "core",
     "evaluation",
     "evidence",
+    "explore",
     "models",
     "papers",
     "probes",

@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parents[1] / "iclab"
 # From the top down; folders of one layer never import each other.
 LAYERS = (
     ("cli",),
-    ("report", "testing"),
+    ("explore", "report", "testing"),
     ("papers",),
     ("probes",),
     ("training", "evaluation"),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import iclab
+from iclab.cli._explore import add_explore
 from iclab.cli._mistake import UserMistake
 from iclab.cli._new import add_new
 from iclab.cli._numbers import seed, whole_number
@@ -226,6 +227,7 @@ def _parser() -> argparse.ArgumentParser:
     cache.set_defaults(run=_later("_commands", "cache"))
     add_train(commands)
     add_probe(commands)
+    add_explore(commands)
     add_new(commands)
     command(
         "cite", _later("_commands", "cite"), "Print the BibTeX entry of a paper.", "+"

@@ -92,7 +92,7 @@ class Representation(AbstractTask):
         function: AbstractFeatureMap,
         *,
         context_length: int,
-        noise_variance: float = 0.0,
+        noise_variance: float | Float[Array, ""] = 0.0,
         law: AbstractCoefficientLaw | None = None,
     ) -> "Representation":
         """The task whose table is `function` of every token."""
@@ -117,7 +117,7 @@ class Representation(AbstractTask):
         input_dim: int,
         feature_dim: int,
         context_length: int,
-        noise_variance: float = 0.0,
+        noise_variance: float | Float[Array, ""] = 0.0,
         law: AbstractCoefficientLaw | None = None,
         unit_norm: bool = True,
     ) -> "Representation":

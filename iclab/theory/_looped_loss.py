@@ -208,15 +208,22 @@ def looped_loss_given(
 
 @checked
 def loss_by_test_loops(
-    step: Float[Array, ""] | float | int, dimension: int, samples: int, loops: int
+    step: Float[Array, ""] | float | int,
+    dimension: int,
+    samples: int,
+    loops: int,
+    *,
+    noise_variance: Number = 0.0,
 ) -> Float[Array, " loops"]:
     r"""Exact loss of A = a Σ⋆⁻¹ after 1, 2, …, L loops.
 
-    $$d\int(1-ah)^{2\ell}\,d\mu(h),\qquad\ell=1,\dots,L$$
+    $$d\int\Big[(1-ah)^{2\ell}+\frac{\sigma^2}n\,h\,g_\ell(h)^2\Big]d\mu(h),\qquad
+      hg_\ell(h)=1-(1-ah)^\ell,\quad\ell=1,\dots,L$$
 
-    with a = `step`, d = `dimension`, n = `samples`, L = `loops` and μ the mean spectrum
-    of the whitened sample covariance. The best step for few loops diverges when looped
-    for long, since now and then an eigenvalue exceeds 2/a. Differentiable in `step`.
+    with a = `step`, d = `dimension`, n = `samples`, L = `loops`, σ² = `noise_variance`
+    of the labels and μ the mean spectrum of the whitened sample covariance. The best
+    step for few loops diverges when looped for long, since now and then an eigenvalue
+    exceeds 2/a. Differentiable in `step`.
 
     ```python
     step, _ = looped_optimum(dimension=5, samples=20, loops=2)
@@ -225,15 +232,21 @@ def loss_by_test_loops(
 
     Source: gatmiry2024, Section 5.3, whose curves these are in expectation.
     Assumes: w ~ N(0, Σ⋆⁻¹), Gaussian inputs; any Σ⋆ gives these values; L ≤ 64.
-    Differs from the paper: the paper shows sampled losses.
+    Differs from the paper: the paper shows sampled losses, of labels without noise.
     """
     owner = "loss_by_test_loops"
     finite_number(step, owner, "step")
+    finite_number(noise_variance, owner, "noise_variance", at_least=0)
     d = positive_integer(dimension, owner, "dimension")
     n, L = _sizes(owner, samples, loops)
     h, weight = wishart_quadrature(d, n, 2 * L)
-    factor = (1 - step * h) ** 2
-    return d * jnp.cumprod(jnp.broadcast_to(factor, (L, len(h))), axis=0) @ weight
+    left = jnp.cumprod(jnp.broadcast_to(1 - step * h, (L, len(h))), axis=0)
+    losses = d * left**2 @ weight
+    if absent(noise_variance):
+        return losses
+    before = jnp.concatenate([jnp.ones((1, len(h))), left[:-1]])
+    g = step * jnp.cumsum(before, axis=0)  # a Σ_{j<ℓ} (1 − ah)ʲ, also where h = 0
+    return losses + noise_variance / n * d * (h[None] * g**2 @ weight)
 
 
 def _averaged_words(

@@ -1,0 +1,51 @@
+"""`iclab explore`: the playground in the browser."""
+
+import argparse
+from typing import Any
+
+from iclab.cli._mistake import UserMistake
+
+_PORTS = 65535
+
+
+def add_explore(commands: Any) -> None:
+    """Add the command to the others."""
+    text = "Open the playground in the browser: sliders that move exact formulas."
+    parser = commands.add_parser(
+        "explore",
+        help=text,
+        description=text,
+        epilog="Needs `pip install 'iclab[explore]'`. The page is served to this"
+        " machine alone, opens with a token, and fetches nothing from elsewhere."
+        " Ctrl-C ends it.",
+    )
+    parser.set_defaults(run=explore)
+    parser.add_argument(
+        "place",
+        nargs="?",
+        default="",
+        metavar="ROOM",
+        help="one-layer, depth, representation, gpt2 or claims, or the link of a view"
+        " (default: the choice of rooms)",
+    )
+    parser.add_argument(
+        "--port", type=int, metavar="N", help="(2771, or another if that is taken)"
+    )
+    parser.add_argument(
+        "--no-browser", action="store_true", help="print the address and open nothing"
+    )
+
+
+def explore(options: argparse.Namespace) -> int:
+    """Serve until Ctrl-C."""
+    from iclab import explore
+
+    port = options.port
+    if port is not None and not 0 <= port <= _PORTS:
+        raise UserMistake(f"--port must be between 0 and {_PORTS}, got {port}")
+    try:
+        room, settings = explore.find_room(options.place)
+        explore.serve(room, settings, port=port, browser=not options.no_browser)
+    except (explore.UnknownRoom, explore.CannotServe) as mistake:
+        raise UserMistake(str(mistake)) from None
+    return 0

@@ -1,0 +1,146 @@
+# /// script
+# [tool.marimo.display]
+# theme = "system"
+# ///
+
+import marimo
+
+app = marimo.App(width="full", app_title="iclab: GPT-2")
+
+
+@app.cell
+def _():
+    import marimo as mo
+
+    from iclab.explore import _board as widgets, _gpt2 as room, _page as page
+
+    page.head("gpt2")
+    return mo, page, room, widgets
+
+
+@app.cell
+def _(mo, page, room):
+    start, _said = room.Gpt2.from_query(page.query())
+    model = mo.ui.dropdown(room.MODELS, value=start.model, label="model")
+    space = mo.ui.radio(
+        ["line", "plane"], value=start.space, label="points on a", inline=True
+    )
+    penalty = mo.ui.slider(
+        *(0.0, 10.0, 0.1), value=start.penalty, label="ridge penalty", show_value=True
+    )
+    w1, w2 = (
+        mo.ui.slider(*(-2.0, 2.0, 0.1), value=_value, label=_name, show_value=True)
+        for _value, _name in ((start.w1, "w₁"), (start.w2, "w₂"))
+    )
+    page.complaints(_said)
+    return model, penalty, space, start, w1, w2
+
+
+@app.cell
+def _(mo, room, space, start, widgets):
+    import dataclasses
+
+    _here = dataclasses.replace(start, space=space.value)
+    _line = space.value == "line"
+    _answers = _here.answers()
+    _charts = (
+        [room.line_chart(_here, _answers)]
+        if _line
+        else room.plane_charts(_here, _answers)
+    )
+    prompt = mo.ui.anywidget(
+        widgets.board(
+            _charts[0],
+            _here.points(),
+            adds=True,
+            counts=True,
+            flips="y" if _line else "mark",
+            fresh=room.FRESH,
+            most=room.MOST_POINTS,
+        )
+    )
+    fields = [mo.ui.anywidget(widgets.board(_one)) for _one in _charts[1:]]
+    return dataclasses, fields, prompt
+
+
+@app.cell
+def _(mo, room, start, widgets):
+    filter_view = mo.ui.anywidget(widgets.board(room.filter_chart(start, None)))
+    ask = mo.ui.run_button(label="measure the model's filter (seconds)")
+    foot = mo.ui.anywidget(widgets.Foot())
+    return ask, filter_view, foot
+
+
+@app.cell
+def _(ask, fields, filter_view, foot, mo, model, penalty, prompt, space, w1, w2):
+    _line = space.value == "line"
+    _help = (
+        "Points are examples, numbered in the order in which the model sees them. Drag"
+        " one; choose *add* (or double-click), *mislabel* or *remove* and click. Keys:"
+        " arrows move, f mislabels, Delete removes."
+    )
+    if not _line:
+        _help += (
+            " Labels are w₁x₁ + w₂x₂, of the other sign where a point is hollow. Orange"
+            " is positive, purple negative."
+        )
+    mo.vstack(
+        [
+            mo.hstack(
+                [model, space, penalty, *([] if _line else [w1, w2])],
+                justify="start",
+                gap=2,
+                wrap=True,
+            ),
+            mo.md(_help),
+            mo.hstack(
+                [
+                    prompt,
+                    mo.vstack([mo.hstack(fields[:2], justify="start"), *fields[2:]]),
+                ],
+                justify="start",
+                wrap=True,
+            ),
+            mo.hstack([ask], justify="start"),
+            filter_view,
+            foot,
+        ]
+    )
+    return
+
+
+@app.cell
+def _(
+    dataclasses, fields, foot, model, page, penalty, prompt, room, space, start, w1, w2
+):
+    settings = dataclasses.replace(
+        start,
+        model=model.value,
+        space=space.value,
+        penalty=penalty.value,
+        w1=w1.value,
+        w2=w2.value,
+    ).moved(prompt.value["points"])
+    _answers = settings.answers()
+    if settings.space == "line":
+        prompt.widget.show(room.line_chart(settings, _answers))
+    else:
+        _charts = room.plane_charts(settings, _answers)
+        for _widget, _chart in zip([prompt, *fields], _charts, strict=True):
+            _widget.widget.show(_chart)
+    foot.widget.show(settings, "gpt2", settings.code())
+    page.keep(settings)
+    return (settings,)
+
+
+@app.cell
+def _(ask, filter_view, room, settings):
+    # Measured when asked for; other points make it that of another length.
+    filter_view.widget.show(
+        room.filter_chart(settings, settings.filter() if ask.value else None)
+    )
+    return
+
+
+if __name__ == "__main__":
+    app.run()

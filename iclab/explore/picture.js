@@ -1,0 +1,14 @@
+// A picture, drawn in Python.
+function render({ model, el }) {
+  const page = document.createElement("div");
+  page.style.cssText = `width:${model.get("width")}px;max-width:100%`;
+  el.append(page);
+  const show = () => {
+    page.innerHTML = model.get("svg");
+  };
+  model.on("change:svg", show);
+  show();
+  return () => model.off("change:svg", show);
+}
+
+export default { render };

@@ -1,0 +1,35 @@
+# /// script
+# [tool.marimo.display]
+# theme = "system"
+# ///
+
+import marimo
+
+app = marimo.App(width="medium", app_title="iclab explore")
+
+
+@app.cell
+def _():
+    import marimo as mo
+
+    from iclab.explore import ROOMS
+
+    mo.vstack(
+        [
+            mo.md("# iclab explore\nExact formulas, to be touched. Choose a room:"),
+            *(
+                mo.Html(
+                    f'<a href="{one.name}/" style="display:block;padding:0.8em 1.1em;'
+                    "margin:0.2em 0;border-radius:10px;text-decoration:none;"
+                    'color:inherit;border:1px solid currentColor">'
+                    f"<strong>{one.title}</strong><br>{one.text}</a>"
+                )
+                for one in ROOMS
+            ),
+        ]
+    )
+    return
+
+
+if __name__ == "__main__":
+    app.run()
