@@ -2,6 +2,7 @@
 
 from iclab.evaluation._bootstrap import Band as Band, HeavyTails as HeavyTails
 from iclab.evaluation._error_curve import (
+    Curves as Curves,
     ErrorCurve as ErrorCurve,
     common_prompts as common_prompts,
     error_curve as error_curve,

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from iclab.core import positive_integer, require
+from iclab.core import html_table, positive_integer, require
 
 # Numbers in memory at a time.
 _LARGEST = 1 << 22
@@ -29,6 +29,10 @@ class Band(eqx.Module):
     value: Float[Array, " m"]
     lower: Float[Array, " m"]
     upper: Float[Array, " m"]
+
+    def _repr_html_(self) -> str:
+        rows = zip(self.value, self.lower, self.upper, strict=True)
+        return html_table(("value", "lower", "upper"), rows)
 
 
 class Bootstrap(NamedTuple):

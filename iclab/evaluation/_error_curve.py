@@ -13,6 +13,8 @@ from iclab.core import (
     Lengths,
     Prompt,
     context_lengths,
+    html_curves,
+    html_table,
     named_predictors,
     positive_integer,
     require,
@@ -59,6 +61,35 @@ class ErrorCurve(eqx.Module):
         require(0 <= fraction < 0.5, owner, "fraction", rule, fraction)
         return self.bootstrap.between(np.asarray(self.errors), fraction, 1 - fraction)
 
+    def _repr_html_(self) -> str:
+        return Curves(error=self)._repr_html_()
+
+
+class Curves(dict[str, ErrorCurve]):
+    """Error curves by name: a dictionary that notebooks show as table and picture."""
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>no curves</p>"
+        first = next(iter(self.values()))
+        rows = [
+            [int(length), *(_with_interval(curve, j) for curve in self.values())]
+            for j, length in enumerate(first.lengths)
+        ]
+        level = f"{100 * first.bootstrap.level:.3g} %"
+        head = ("examples", *(f"{name} [{level}]" for name in self))
+        drawn = {
+            name: (curve.mean, curve.lower, curve.upper) for name, curve in self.items()
+        }
+        positive = all(np.min(np.asarray(c.lower)) > 0 for c in self.values())
+        labels = ("examples", "mean squared error")
+        picture = html_curves(first.lengths, drawn, labels=labels, log=positive)
+        return html_table(head, rows) + picture
+
+
+def _with_interval(curve: ErrorCurve, j: int) -> str:
+    return f"{curve.mean[j]:.4g} [{curve.lower[j]:.4g}, {curve.upper[j]:.4g}]"
+
 
 def error_curve(
     predictors: Mapping[str, AbstractPredictor],
@@ -71,7 +102,7 @@ def error_curve(
     level: float = 0.9,
     draws: int = 1000,
     key: PRNGKeyArray,
-) -> dict[str, ErrorCurve]:
+) -> Curves:
     """Error of every predictor on common prompts, as the context grows.
 
     There are `groups` × `prompts` prompts. A `task` that is a function of a key draws
@@ -120,7 +151,7 @@ def error_curve_of(
     level: float = 0.9,
     draws: int = 1000,
     key: PRNGKeyArray,
-) -> dict[str, ErrorCurve]:
+) -> Curves:
     """Error curves of predictions that were made elsewhere, say in PyTorch.
 
     Column j of every array of `predictions` was made from the first `lengths[j]`
@@ -220,9 +251,9 @@ def _curves(
     lengths: Sequence[int],
     normalisation: float,
     bootstrap: Bootstrap,
-) -> dict[str, ErrorCurve]:
+) -> Curves:
     labels = np.asarray(targets)
-    curves = {}
+    curves = Curves()
     for name, found in predictions.items():
         errors = (np.asarray(found) - labels[:, None]) ** 2
         curves[name] = curve_of(

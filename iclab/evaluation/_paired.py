@@ -9,6 +9,7 @@ from jaxtyping import PRNGKeyArray
 from iclab.core import AbstractPredictor, named_predictors
 from iclab.evaluation._bootstrap import Bootstrap
 from iclab.evaluation._error_curve import (
+    Curves,
     ErrorCurve,
     Task,
     curve_of,
@@ -27,6 +28,10 @@ class PairedCurves(eqx.Module):
 
     distance: ErrorCurve
     difference: ErrorCurve
+
+    def _repr_html_(self) -> str:
+        both = Curves(distance=self.distance, difference=self.difference)
+        return both._repr_html_()
 
 
 def paired_curves(

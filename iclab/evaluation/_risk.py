@@ -8,7 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from iclab.core import AbstractPredictor, Prompt, named_predictors, positive_integer
+from iclab.core import (
+    AbstractPredictor,
+    Prompt,
+    html_table,
+    named_predictors,
+    positive_integer,
+)
 from iclab.evaluation._bootstrap import warn_of_tails
 from iclab.tasks import AbstractTask
 
@@ -22,6 +28,16 @@ class Estimate(eqx.Module):
     mean: PyTree[Array]
     standard_error: PyTree[Array]
     draws: int = eqx.field(static=True)
+
+    def _repr_html_(self) -> str:
+        places, _ = jax.tree.flatten_with_path(self.mean)
+        errors = jax.tree.leaves(self.standard_error)
+        rows = [
+            (jax.tree_util.keystr(path) or "mean", mean, error)
+            for (path, mean), error in zip(places, errors, strict=True)
+        ]
+        head = ("", "mean", f"standard error of {self.draws:,} draws")
+        return html_table(head, rows)
 
 
 def sampled_risk(

@@ -19,6 +19,7 @@ from iclab.evidence._figure import (
     Sentence,
     Tables,
 )
+from iclab.evidence._html import claim_html, figure_html
 from iclab.evidence._numbers import plain
 
 Verdict = Literal["holds", "corrected", "fails", "undecided", "exploratory"]
@@ -74,6 +75,9 @@ class ClaimResult:
     numbers: Mapping[str, Any] = field(default_factory=dict)
     slips: tuple[CaseResult, ...] = ()
 
+    def _repr_html_(self) -> str:
+        return claim_html(self)
+
 
 @dataclass(frozen=True)
 class FigureResult:
@@ -93,6 +97,9 @@ class FigureResult:
         """The numbers that have a name, for the texts that quote them."""
         tests = [*self.evidence, *(test for one in self.said for test in one.tests)]
         return {test.name: plain(test.value) for test in tests if test.name}
+
+    def _repr_html_(self) -> str:
+        return figure_html(self)
 
 
 def run_claim(

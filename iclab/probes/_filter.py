@@ -6,7 +6,13 @@ import jax
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from iclab.core import AbstractPredictor, Prompt, positive_integer, require
+from iclab.core import (
+    AbstractPredictor,
+    Prompt,
+    html_curves,
+    positive_integer,
+    require,
+)
 from iclab.probes._bootstrap import Interval, bootstrap_weights, bounds, ratio
 from iclab.probes._predictions import predictions
 from iclab.probes._spectra import Moments, Spectra
@@ -35,6 +41,13 @@ class Filter:
     upper: Float[np.ndarray, " knots"]
     r2: Interval
     coefficients: Float[np.ndarray, " degree"] | None = None
+
+    def _repr_html_(self) -> str:
+        named = {"λg(λ)": (self.value, self.lower, self.upper)}
+        labels = ("eigenvalue λ", "λg(λ)")
+        share = f"{self.r2.value:.4f} [{self.r2.lower:.4f}, {self.r2.upper:.4f}]"
+        picture = html_curves(self.eigenvalues, named, labels=labels)
+        return f"<p>filter with R² = {share}</p>{picture}"
 
 
 def spectral_filter(

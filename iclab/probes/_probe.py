@@ -1,5 +1,6 @@
 """All measurements of one model, in one object."""
 
+import html
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -91,6 +92,11 @@ class Probe:
     def summary(self) -> str:
         """What was found, in words and a table, on one screen."""
         return _words.summary(self)
+
+    def _repr_html_(self) -> str:
+        main = next(one for one in self.contexts if one.context == self.main)
+        words = html.escape(self.summary())
+        return f"<pre>{words}</pre>{main.filter._repr_html_()}"
 
     def json(self) -> dict[str, Any]:
         """All numbers in plain lists and dictionaries."""

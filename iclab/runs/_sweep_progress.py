@@ -5,9 +5,9 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from iclab.runs._events import Outcome
+from iclab.runs._notebook import NotebookBar, notebook_bar
 
 # Seconds between plain lines, and between pictures of the bar.
 _LINES, _PICTURES = 10.0, 0.2
@@ -96,26 +96,21 @@ class Bar(Progress):
 
 
 class Notebook(Progress):
-    """A bar in the output of a notebook's cell."""
+    """A bar in the output of a notebook's cell, and a line for every failure."""
 
     pause = _PICTURES
 
-    def __init__(self, total: int):
-        import IPython.display
-
+    def __init__(self, total: int, bar: NotebookBar):
         super().__init__(total)
-        self._html: Any = IPython.display.HTML
-        self._handle: Any = IPython.display.display(
-            self._html(self._picture()), display_id=True
-        )
+        self.bar = bar
 
     def show(self) -> None:
         """Draw the bar anew."""
-        self._handle.update(self._html(self._picture()))
+        self.bar.show(self.ended_points, self.words())
 
-    def _picture(self) -> str:
-        bar = f'<progress value="{self.ended_points}" max="{self.total}"></progress>'
-        return f"{bar} {self.words()}"
+    def say(self, line: str) -> None:
+        """Print a line."""
+        print(line, file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager
@@ -125,8 +120,9 @@ def progress(total: int, folder: Path, *, quiet: bool) -> Iterator[Progress]:
         yield Progress(total)
         return
     show: Progress
-    if _in_notebook():
-        show, page = Notebook(total), contextlib.nullcontext()
+    bar = notebook_bar(total, "sweep")
+    if bar is not None:
+        show, page = Notebook(total, bar), contextlib.closing(bar)
     elif sys.stderr.isatty():
         show = Bar(total)
         page = show.rich
@@ -141,9 +137,3 @@ def progress(total: int, folder: Path, *, quiet: bool) -> Iterator[Progress]:
                 f"sweep stopped: {kept} are kept in {folder}; called again it goes on"
             )
             raise
-
-
-def _in_notebook() -> bool:
-    shell = sys.modules.get("IPython")
-    kernel = getattr(shell and shell.get_ipython(), "kernel", None)
-    return kernel is not None

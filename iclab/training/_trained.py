@@ -6,9 +6,14 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
+from iclab.core import html_curves, html_table
+
 ModelT = TypeVar("ModelT")
 
 Numbers = Array | np.ndarray
+
+# Curves in the picture that a notebook shows.
+_SHOWN_RUNS = 6
 
 
 class Trained(eqx.Module, Generic[ModelT]):
@@ -32,6 +37,28 @@ class Trained(eqx.Module, Generic[ModelT]):
     recorded_at: Any = None
     gradient_norm: Any = None
     converged: Any = None
+
+    def _repr_html_(self) -> str:
+        losses = np.asarray(self.losses, float)
+        rows: list[tuple[str, Any]] = [
+            ("model", type(self.model).__name__),
+            ("steps", self.step),
+        ]
+        runs = losses.reshape(len(losses), -1) if losses.ndim else losses[None, None]
+        if runs.size:
+            rows.append(("last loss", runs[-1]))
+        for name in ("stopped_by", "gradient_norm", "converged"):
+            value = getattr(self, name)
+            rows += [] if value is None else [(name.replace("_", " "), value)]
+        table = html_table(("", "training"), rows)
+        if len(runs) < 2:
+            return table
+        # As many points as a picture has pixels, of as many runs as a legend has room.
+        at = np.unique(np.linspace(0, len(runs) - 1, 400).astype(int))
+        names = [f"run {i + 1}" for i in range(min(runs.shape[1], _SHOWN_RUNS))]
+        drawn = {name: (runs[at, i],) for i, name in enumerate(names)}
+        log = bool(np.all(np.isfinite(runs[at])) and np.min(runs[at]) > 0)
+        return table + html_curves(at, drawn, labels=("step", "loss"), log=log)
 
 
 class Diverged(ValueError):

@@ -1,5 +1,8 @@
-"""The rooms in headless Chromium: they load, sliders move curves, nothing complains."""
+"""The rooms as scripts, and in headless Chromium: they load, sliders move curves,
+nothing complains.
+"""
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -10,10 +13,17 @@ from typing import Any
 
 import pytest
 
+from iclab.explore import ROOMS
 from tests.report.browser import find_chromium
 
+# One process runs the rooms as scripts and then serves them: each compiles once.
 PROGRAM = """
+import importlib
 from iclab.cli import main
+from iclab.explore import ROOMS
+for room in ROOMS:
+    importlib.import_module(f"iclab.explore.{room.file.stem}").app.run()
+    print("ran", room.name, flush=True)
 raise SystemExit(main(["explore", "--port", "0", "--no-browser"]))
 """
 _PATIENCE = 240.0
@@ -25,24 +35,43 @@ def _missing(reason: str) -> None:
     pytest.skip(reason)
 
 
+def _need(*names: str) -> None:
+    for name in names:
+        if importlib.util.find_spec(name) is None:
+            _missing(f"{name} is not installed: rooms are not tried")
+
+
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    for name in ("marimo", "anywidget", "playwright"):
-        try:
-            __import__(name)
-        except ImportError:
-            _missing(f"{name} is not installed: rooms are not seen in a browser")
+def output() -> Iterator[list[str]]:
+    """Lines of the process: what ran, and the address of the server."""
+    _need("marimo", "anywidget")
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", PROGRAM],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     assert process.stdout is not None
-    line = process.stdout.readline()
-    found = re.search(r"http://\S+", line)
-    assert found, line
-    yield found[0]
+    lines: list[str] = []
+    for line in process.stdout:
+        lines.append(line.strip())
+        if line.startswith("iclab explore: "):
+            break
+    yield lines
     process.terminate()
     process.stdout.close()
-    process.wait(30)
+    process.wait(60)
+
+
+@pytest.fixture(scope="module")
+def address(output: list[str]) -> str:
+    found = re.search(r"http://\S+", output[-1])
+    assert found, output
+    return found[0]
+
+
+def test_rooms_run_as_scripts(output):
+    assert output[:-1] == [f"ran {room.name}" for room in ROOMS], output
 
 
 class Visit:
@@ -89,6 +118,7 @@ class Visit:
 
 @pytest.fixture(scope="module")
 def browser(address: str) -> Iterator[Any]:
+    _need("playwright")
     program = find_chromium()
     if program is None:
         _missing("no Chromium on the path: rooms are not seen in a browser")
