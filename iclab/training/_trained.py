@@ -1,5 +1,6 @@
 """What every way of training returns, and how it fails."""
 
+import math
 from typing import Any, Generic, TypeVar
 
 import equinox as eqx
@@ -44,7 +45,8 @@ class Trained(eqx.Module, Generic[ModelT]):
             ("model", type(self.model).__name__),
             ("steps", self.step),
         ]
-        runs = losses.reshape(len(losses), -1) if losses.ndim else losses[None, None]
+        losses = np.atleast_1d(losses)
+        runs = losses.reshape(len(losses), math.prod(losses.shape[1:]))
         if runs.size:
             rows.append(("last loss", runs[-1]))
         for name in ("stopped_by", "gradient_norm", "converged"):
