@@ -305,3 +305,18 @@ def test_an_entry_takes_the_numbers_of_a_run():
     assert filled.remark == "Not 0, 12.5 % of 1."
     assert entry.filled({}).statement == "The loss is small."
     assert entry.filled({}).remark == "Not 0."
+
+
+def test_whoever_listens_hears_of_every_case():
+    seen = []
+
+    def each(steps):
+        for number, step in enumerate(steps):
+            seen.append((number, len(steps)))
+            yield step
+
+    printed = Printed(predict=lambda case: 2.0)
+    result = run_claim(_claim(printed=printed), "smoke", 0, each=each)
+    plain = run_claim(_claim(printed=printed), "smoke", 0)
+    assert [case.case for case in result.cases] == [case.case for case in plain.cases]
+    assert seen == [(n, len(result.cases)) for n in range(len(result.cases))]
