@@ -39,7 +39,7 @@ class Keeper:
 
     def load(self, like: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
         """Step and state to go on from, a tree as `like`; None at the beginning."""
-        if self._checkpoints is None:
+        if self._checkpoints is None or not self._checkpoints.steps():
             return None
         try:
             found = self._checkpoints.load(like, _configuration(), warn=_ignore)
