@@ -7,12 +7,16 @@ only when a folder that needs it is touched, so `iclab --help` stays quick.
 import importlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from iclab.evidence import Entry
+    from iclab.report import Findings
     from iclab.runs import Sweep
+
+    Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 __version__ = "0.1.0"
 
@@ -73,6 +77,72 @@ def load(
                 f"{id!r} is a paper: name one of its results, as in `iclab list`"
             ) from None
         raise
+
+
+def check(
+    ids: str | Iterable[str] = (),
+    *,
+    scale: str = "desk",
+    seed: int = 0,
+    rooms: "Paths" = (),
+    out: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    cluster: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    quiet: bool = False,
+) -> "Findings":
+    """Run claims and give their records: `iclab check` as a function.
+
+    `ids` name claims or whole papers; without any, all claims are run. `rooms` are
+    folders of papers of one's own: this runs the code in them. With a folder `out`,
+    what it has is not run again. Progress is shown on a terminal and in a notebook,
+    unless `quiet`; a notebook shows each record with its verdict and numbers.
+    """
+    from iclab.cli import check
+
+    where = {"jobs": jobs, "cluster": cluster, "out": out, "force": force}
+    return check(ids, rooms, quiet, scale=scale, seed=seed, **where)
+
+
+def reproduce(
+    ids: str | Iterable[str] = (),
+    *,
+    scale: str = "desk",
+    seed: int = 0,
+    rooms: "Paths" = (),
+    out: str | os.PathLike[str] = DEFAULT_FOLDER,
+    settings: Mapping[str, Any] = {},
+    weights: Mapping[str, str | os.PathLike[str]] = {},
+    retrain: bool = False,
+    jobs: int | None = None,
+    cluster: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    quiet: bool = False,
+) -> "Findings":
+    """Run claims, draw figures, write the report: `iclab reproduce` as a function.
+
+    `settings` and `weights` are what `--set` and `--weights` are, for figures. All is
+    kept in the folder `out`, and what that has is not run again; `iclab.load` reads
+    arrays from it. The rest is as in `iclab.check`; a notebook shows pictures too.
+    """
+    from iclab.cli import reproduce
+
+    where = {"jobs": jobs, "cluster": cluster, "out": out, "force": force}
+    asked = {"scale": scale, "seed": seed, "retrain": retrain, **where}
+    return reproduce(ids, rooms, quiet, settings, weights, **asked)
+
+
+def entries(
+    ids: str | Iterable[str] = (), *, rooms: "Paths" = ()
+) -> "tuple[Entry, ...]":
+    """Every claim and figure, or those that `ids` name: `iclab list` as a function.
+
+    `rooms` are folders of papers of one's own, whose contents this reads by running
+    them.
+    """
+    from iclab.cli import entries
+
+    return entries(ids, rooms)
 
 
 def sweep(

@@ -60,19 +60,24 @@ def unchecked() -> Iterator[None]:
 
 
 @pytest.fixture
-def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def registry(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
     """The rooms as a new process finds them; what is opened is forgotten after."""
     from iclab.papers import _rooms
 
-    path, modules = list(sys.path), set(sys.modules)
+    path, root = list(sys.path), str(tmp_path_factory.getbasetemp())
     monkeypatch.setattr(_rooms, "_named", [])
     monkeypatch.setattr(_rooms, "_here_folders", [])
     _rooms._opened.cache_clear()
     yield
     _rooms._opened.cache_clear()
     sys.path[:] = path
-    for name in set(sys.modules) - modules:
-        del sys.modules[name]
+    for name, module in list(sys.modules.items()):
+        own = getattr(module, "__dict__", {})
+        places = [own.get("__file__"), *(own.get("__path__") or ())]
+        if any(str(place).startswith(root) for place in places):
+            del sys.modules[name]
     importlib.invalidate_caches()
 
 

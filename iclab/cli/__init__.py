@@ -2,6 +2,16 @@
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from iclab._on_use import names_on_use
+
+if TYPE_CHECKING:
+    from iclab.cli._python import (
+        check as check,
+        entries as entries,
+        reproduce as reproduce,
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -13,3 +23,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:  # while the program itself was loading
         print("iclab: interrupted", file=sys.stderr)
         return 130
+
+
+__getattr__, __dir__ = names_on_use(__name__, __file__)

@@ -304,10 +304,14 @@ class LiveTable(Course):
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._end()
+        self._live.stop()
+
+    def _end(self) -> None:
+        """Note that nothing runs any more."""
         self._stopped = True
         for row in self._rows.values():
             row.state = "stopped" if row.state in _BUSY else row.state
-        self._live.stop()
 
     def finished(self, record: "Record", *, from_store: bool) -> None:
         """Show an item's verdict; what is not good stays above the table."""

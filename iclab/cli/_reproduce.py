@@ -4,6 +4,7 @@ import argparse
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +20,35 @@ from iclab.cli._variants import asked_changes, variants
 from iclab.cli._work import Work
 from iclab.evidence import Entry
 from iclab.results import STORE, Record, ResultsFolder, first
-from iclab.runs import EngineProblem, Store, provenance, usable_cores
+from iclab.runs import Cache, EngineProblem, Store, provenance, usable_cores
 
 _SLOWEST = 5
 
 
+@dataclass(frozen=True)
+class Ended:
+    """A command that has run: its items, what they came to, and where that is kept."""
+
+    entries: Sequence[Entry]
+    run: Progress
+    results: ResultsFolder | None = None
+    page: Path | None = None
+
+    @property
+    def records(self) -> list[Record]:
+        """What the items came to, in the papers' order."""
+        found = self.run.records
+        return [found[entry.id] for entry in self.entries if entry.id in found]
+
+
 def check(options: argparse.Namespace) -> int:
     """Run claims."""
-    entries = papers.select(options.ids)
-    claims = [entry for entry in entries if entry.kind == "claim"]
-    if not claims:
-        named = ", ".join(options.ids)
-        raise UserMistake(f"{named} is a figure: use `iclab reproduce {named}`")
     start = time.perf_counter()
     if options.dry_run:
         store = _looked_at(options.out)
-        return _say_plan(_claims(claims, options, store), options, store)
-    store = _store(Path(options.out)) if options.out else None
-    work = _claims(claims, options, store)
-    run = run_items(work, options, store, cache=open_cache(options))
-    records = _in_order(claims, run)
+        return _say_plan(_claims(_asked(options), options, store), options, store)
+    ended = run_check(options)
+    claims, run, records = ended.entries, ended.run, ended.records
     if options.json:
         print_json([record.json() for record in records])
     if run.stopped is not None:
@@ -46,6 +56,24 @@ def check(options: argparse.Namespace) -> int:
     if not options.json:
         print(f"{summary(records)} ({duration(time.perf_counter() - start)})")
     return _exit_code(records)
+
+
+def run_check(options: argparse.Namespace) -> Ended:
+    """Run the claims that are asked for, and print nothing about it."""
+    claims = _asked(options)
+    store = _store(Path(options.out)) if options.out else None
+    work = _claims(claims, options, store)
+    return Ended(claims, run_items(work, options, store, cache=open_cache(options)))
+
+
+def _asked(options: argparse.Namespace) -> list[Entry]:
+    """The claims among what is asked for."""
+    entries = papers.select(options.ids)
+    claims = [entry for entry in entries if entry.kind == "claim"]
+    if not claims:
+        named = ", ".join(options.ids)
+        raise UserMistake(f"{named} is a figure: use `iclab reproduce {named}`")
+    return claims
 
 
 def _claims(
@@ -56,39 +84,40 @@ def _claims(
 
 def reproduce(options: argparse.Namespace) -> int:
     """Run claims and figures, and leave everything and a report in a folder."""
-    from iclab.cli._figures import FigureFolder
-
-    entries = papers.select(options.ids)
-    changes = asked_changes(options)
-    if changes:
-        entries = variants(entries, options, changes)
-    folder = Path(options.out)
     start = time.perf_counter()
-    scale, seed = options.scale, options.seed
-    cache = open_cache(options)
-    figures = FigureFolder(
-        folder,
-        scale,
-        seed,
-        retrain=options.retrain,
-        changes=changes,
-        cache=cache,
-        device=options.device,
-        precision=options.precision,
-    )
     if options.dry_run:
         store = _looked_at(options.out)
-        work = Work(
-            entries, scale, seed, store=store, figures=figures, seeds=options.seeds
-        )
+        work, _ = _everything(options, store)
         return _say_plan(work, options, store)
+    ended = run_reproduce(options)
+    run, results, records = ended.run, ended.results, ended.records
+    assert results is not None
+    if options.json:
+        print_json([record.json() for record in records])
+    if run.stopped is not None:
+        return _say_stopped(run.stopped, options, records, ended.entries, ended.page)
+    if not options.json:
+        seconds = time.perf_counter() - start  # with the report
+        _say_slowest(run.computed)
+        print(f"from the store: {len(records) - len(run.computed)} of {len(records)}")
+        print(f"results: {results.path}")
+        missing = sum(entry.id not in results.records for entry in papers.select())
+        counts = f"{summary(records)}, {missing} missing"
+        print(f"{counts} ({duration(seconds)}); report: {ended.page}")
+    return _exit_code(records)
+
+
+def run_reproduce(options: argparse.Namespace) -> Ended:
+    """Run what is asked for into its folder, and print nothing about it."""
+    folder = Path(options.out)
+    start = time.perf_counter()
     store = _store(folder)
     order = [entry.id for entry in papers.select()]
     with keeping(folder):
         results = ResultsFolder(folder, _facts(options), order)
     for problem in first(results.problems):
         say(options, problem)
-    work = Work(entries, scale, seed, store=store, figures=figures, seeds=options.seeds)
+    work, cache = _everything(options, store)
     pages: list[Path] = []
 
     def report(run: Progress) -> None:
@@ -99,20 +128,32 @@ def reproduce(options: argparse.Namespace) -> int:
 
     run = run_items(work, options, store, results, cache, after=report)
     (page,) = pages
-    records = _in_order(entries, run)
-    if options.json:
-        print_json([record.json() for record in records])
-    if run.stopped is not None:
-        return _say_stopped(run.stopped, options, records, entries, page)
-    if not options.json:
-        seconds = time.perf_counter() - start  # with the report
-        _say_slowest(run.computed)
-        print(f"from the store: {len(records) - len(run.computed)} of {len(records)}")
-        print(f"results: {results.path}")
-        missing = sum(id not in results.records for id in order)
-        counts = f"{summary(records)}, {missing} missing"
-        print(f"{counts} ({duration(seconds)}); report: {page}")
-    return _exit_code(records)
+    return Ended(work.entries, run, results, page)
+
+
+def _everything(
+    options: argparse.Namespace, store: Store | None
+) -> tuple[Work, Cache | None]:
+    """Claims and figures that are asked for, with settings of their own or others."""
+    from iclab.cli._figures import FigureFolder
+
+    entries = papers.select(options.ids)
+    changes = asked_changes(options)
+    if changes:
+        entries = variants(entries, options, changes)
+    scale, seed, cache = options.scale, options.seed, open_cache(options)
+    figures = FigureFolder(
+        Path(options.out),
+        scale,
+        seed,
+        retrain=options.retrain,
+        changes=changes,
+        cache=cache,
+        device=options.device,
+        precision=options.precision,
+    )
+    seeds = options.seeds
+    return Work(entries, scale, seed, store=store, figures=figures, seeds=seeds), cache
 
 
 def _looked_at(out: str | None) -> Store | None:
@@ -176,10 +217,6 @@ def _facts(options: argparse.Namespace) -> dict[str, Any]:
         "cores": usable_cores(),
         **provenance(),
     }
-
-
-def _in_order(entries: Sequence[Entry], run: Progress) -> list[Record]:
-    return [run.records[entry.id] for entry in entries if entry.id in run.records]
 
 
 def _say_slowest(computed: Mapping[str, float]) -> None:

@@ -95,10 +95,10 @@ def run_items(
         force=options.force,
     )
     words = announcement(foreseen, options.command, options.scale, options.out)
-    if words and options.cluster is None:
+    if words and options.cluster is None and not getattr(options, "quiet", False):
         tell(words)
     rows = {id: _row(id, work, known, options.scale) for id in work.ids}
-    with display(rows, json=options.json, processes=processes) as show:
+    with _display(rows, options, processes) as show:
         run = Progress(work, show, results)
         try:
             for id in work.unplanned:
@@ -126,6 +126,19 @@ def run_items(
         show.reporting()
         after(run)
     return run
+
+
+def _display(
+    rows: Mapping[str, Row], options: argparse.Namespace, processes: int
+) -> Silent:
+    """What shows how far a run is; `quiet` and `notebook` are Python's to ask for."""
+    if getattr(options, "quiet", False):
+        return Silent()
+    if getattr(options, "notebook", False):
+        from iclab.cli._notebook import NotebookTable
+
+        return NotebookTable(rows, processes)
+    return display(rows, json=options.json, processes=processes)
 
 
 def engine(options: argparse.Namespace, cache: Cache | None) -> Engine | None:

@@ -1,0 +1,109 @@
+"""`iclab.check` and `iclab.reproduce`: the commands as functions that give records."""
+
+import argparse
+import operator
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from iclab import papers
+from iclab.cli._main import _parser
+from iclab.cli._mistake import UserMistake
+from iclab.cli._notebook import in_notebook
+from iclab.cli._reproduce import Ended, run_check, run_reproduce
+from iclab.evidence import SCALES, setting_text
+from iclab.papers import RoomProblem
+from iclab.report import Findings
+
+Names = str | Iterable[str]
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+def check(ids: Names, rooms: Paths, quiet: bool, **asked: Any) -> Findings:
+    """Run claims, as `iclab check` does."""
+    options = _options("check", ids, rooms, quiet, asked)
+    return Findings(_run(run_check, options).records)
+
+
+def reproduce(
+    ids: Names,
+    rooms: Paths,
+    quiet: bool,
+    settings: Mapping[str, Any],
+    weights: Mapping[str, str | os.PathLike[str]],
+    **asked: Any,
+) -> Findings:
+    """Run claims and figures and write the report, as `iclab reproduce` does."""
+    asked["set"] = [f"{name}={setting_text(one)}" for name, one in settings.items()]
+    asked["weights"] = [f"{name}={os.fspath(one)}" for name, one in weights.items()]
+    options = _options("reproduce", ids, rooms, quiet, asked)
+    ended = _run(run_reproduce, options)
+    return Findings(ended.records, Path(options.out), ended.page)
+
+
+def _run(
+    command: Callable[[argparse.Namespace], Ended], options: argparse.Namespace
+) -> Ended:
+    try:
+        ended = command(options)
+    except UserMistake as mistake:
+        raise ValueError(str(mistake)) from None
+    if ended.run.stopped is not None:
+        raise ended.run.stopped
+    return ended
+
+
+def entries(ids: Names, rooms: Paths) -> tuple[Any, ...]:
+    """What there is to check and to draw, as `iclab list` names it."""
+    named = open_rooms(ids, rooms)
+    return tuple(entry.filled({}) for entry in papers.select(named))
+
+
+def open_rooms(ids: Names, rooms: Paths) -> list[str]:
+    """Open rooms that are folders, or here; gives the ids as a list."""
+    named = [ids] if isinstance(ids, str) else list(ids)
+    single = isinstance(rooms, (str, os.PathLike))
+    folders = [rooms] if single else list(rooms)
+    for folder in folders:
+        before = papers.room_problems()
+        new = [one for one in papers.open_rooms([folder]) if one not in before]
+        if new:
+            raise RoomProblem(new[0])
+    papers.open_rooms_here(named)
+    return named
+
+
+def _options(
+    command: str, ids: Names, rooms: Paths, quiet: bool, asked: Mapping[str, Any]
+) -> argparse.Namespace:
+    """What the command line would make of these arguments."""
+    options = _parser().parse_args([command])
+    for name, value in asked.items():
+        setattr(options, name, value)
+    owner = f"iclab.{command}"
+    if options.scale not in SCALES:
+        rule = f"{', '.join(SCALES[:-1])} or {SCALES[-1]}"
+        raise ValueError(f"{owner}: `scale` must be {rule}, got {options.scale!r}")
+    options.seed = _whole(options.seed, 0, owner, "seed")
+    if options.jobs is not None:
+        options.jobs = _whole(options.jobs, 1, owner, "jobs")
+    for name in ("out", "cluster"):
+        given = getattr(options, name)
+        setattr(options, name, None if given is None else os.fspath(given))
+    options.ids = open_rooms(ids, rooms)
+    # Standard output is the user's: what there is to see goes elsewhere.
+    options.json, options.quiet = True, quiet
+    options.notebook = not quiet and in_notebook()
+    return options
+
+
+def _whole(value: Any, least: int, owner: str, name: str) -> int:
+    try:
+        number = least - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        rule = f"a whole number ≥ {least}"
+        raise ValueError(f"{owner}: `{name}` must be {rule}, got {value!r}")
+    return number
