@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "iclab"
-# Their names are words of the command line, which has a page of its own.
-NOT_MODULES = ("cli", "explore", "__main__")
+# Its names are words of the command line, which have a page of their own.
+NOT_MODULES = ("cli", "__main__")
 
 _ARRAYS = {
     "Float": "Array",

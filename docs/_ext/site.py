@@ -148,7 +148,7 @@ class Links(SphinxPostTransform):
 def _module(word: str) -> bool:
     """Whether it is a module, a file or a member that is not listed by itself."""
     known = public.modules()
-    if word in known or word.startswith(("iclab.cli", "iclab.explore")):
+    if word in known or word.startswith("iclab.cli"):
         return True
     owner, _, last = word.rpartition(".")
     return owner in _NAMES or (owner == "iclab" and last in ("papers",))
