@@ -92,7 +92,7 @@ def read_inside(folder: Path, name: str) -> bytes:
 def refuse_links(folder: Path, name: str) -> None:
     """See that `name` stays below `folder`, and that nothing on its way is a link."""
     parts = PurePosixPath(name).parts
-    if not parts or ".." in parts or PurePosixPath(name).is_absolute():
+    if ".." in parts or PurePosixPath(name).is_absolute():
         raise OSError(errno.EINVAL, f"{name} is not a name inside {folder}")
     place = folder
     for part in parts:

@@ -1,8 +1,7 @@
 """Pictures of a results folder: drawn anew only where they would come out different.
 
-Beside the pictures of a figure lies a manifest. It says what they were made from, code
-and numbers, what they are, by checksums, and what was found in them. It is only
-compared with what this program would do: nothing in it is imported or called.
+What lies in the folder is only compared with what this program would do: nothing in it
+is imported or called.
 """
 
 import dataclasses
@@ -19,19 +18,17 @@ from typing import Any
 import numpy as np
 
 from iclab import papers
-from iclab._files import write_whole
+from iclab._files import sha256
 from iclab.cli._mistake import UserMistake
 from iclab.evidence import (
     Entry,
-    Evidence,
     FigureResult,
     Scale,
-    Sentence,
     setting_text,
 )
+from iclab.results import Drawn, Wrong, altered, note_made, read_drawn, write_drawn
 from iclab.runs import Cache, Device, Job, code_digest
 
-_FORMAT = 3
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 Tables = Mapping[str, Mapping[str, Any]]
@@ -55,6 +52,7 @@ class FigureFolder:
         precision: str | None = None,
     ):
         self._folder, self._cache, self._changes = folder, cache, changes
+        self.problems: list[str] = []
         self._settings: dict[str, Any] = {"scale": scale, "seed": seed}
         self._settings |= {"retrain": retrain}
         self._settings |= {} if device == "cpu" else {"device": device}
@@ -101,9 +99,10 @@ class FigureFolder:
     ) -> Finished:
         """Judge a figure and draw it, or find that this has been done."""
         source = _source(entry, tables)
-        there = self._manifest(entry)
-        if there.get("source") == source and self._whole(there):
-            return (*_found(entry, there), lambda: self._settled(entry, source))
+        there = self._drawn(entry)
+        if there is not None and there.source == source:
+            names = list(there.files)
+            return there.result, names, lambda: self._settled(entry, source)
         state("drawing")
         with tempfile.TemporaryDirectory(prefix="iclab-") as place:
             try:
@@ -125,66 +124,35 @@ class FigureFolder:
         result: FigureResult,
         files: Mapping[str, bytes],
     ) -> bool:
-        """Put pictures, data and at last the manifest in their place."""
-        for name, data in files.items():
-            write_whole(self._folder / name, data)
-        manifest = {
-            "format": _FORMAT,
-            "source": source,
-            "files": {name: _sha256(data) for name, data in files.items()},
-            "verdict": result.verdict,
-            "evidence": [dataclasses.asdict(one) for one in result.evidence],
-            "said": [dataclasses.asdict(one) for one in result.said],
-            "missing": list(result.missing),
-        }
-        self._write(entry, manifest)
+        """Put pictures and data in their place."""
+        write_drawn(self._folder, entry.id, source, result, files, self._settings)
         return True
 
     def _settled(self, entry: Entry, source: str) -> bool:
         """Whether the pictures are still those that were found."""
-        there = self._manifest(entry)
-        if there.get("source") != source:
+        there = self._drawn(entry)
+        if there is None or there.source != source:
             return False
-        if any(there.get(name) != value for name, value in self._settings.items()):
-            self._write(entry, there)
+        note_made(self._folder, entry.id, there, self._settings)
         return True
 
-    def _write(self, entry: Entry, manifest: Mapping[str, Any]) -> None:
-        text = json.dumps({**manifest, **self._settings}, indent=1, ensure_ascii=False)
-        write_whole(self._path(entry), text + "\n")
+    def _drawn(self, entry: Entry) -> Drawn | None:
+        """The pictures that are there, if they are as they were written.
 
-    def _path(self, entry: Entry) -> Path:
-        return self._folder / "figures" / f"{entry.id}.json"
-
-    def _manifest(self, entry: Entry) -> dict[str, Any]:
-        """What is known of the pictures that are there; nothing, in any doubt."""
+        Where they are not, that is one of the `problems`: they are drawn again.
+        """
+        path = self._folder / "figures" / f"{entry.id}.json"
         try:
-            found = json.loads(self._path(entry).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        known = isinstance(found, dict) and found.get("format") == _FORMAT
-        return found if known else {}
-
-    def _whole(self, manifest: Mapping[str, Any]) -> bool:
-        """Whether every file is there as it was written."""
-        try:
-            return all(
-                _sha256((self._folder / name).read_bytes()) == expected
-                for name, expected in manifest["files"].items()
-            )
-        except OSError:
-            return False
-
-
-def _found(entry: Entry, manifest: Mapping[str, Any]) -> tuple[FigureResult, list[str]]:
-    evidence = tuple(Evidence(**one) for one in manifest["evidence"])
-    said = tuple(
-        Sentence(**{**one, "tests": tuple(Evidence(**test) for test in one["tests"])})
-        for one in manifest["said"]
-    )
-    missing = tuple(manifest.get("missing", ()))
-    result = FigureResult(entry.id, manifest["verdict"], evidence, said, missing)
-    return result, list(manifest["files"])
+            there = read_drawn(self._folder, entry.id)
+        except Wrong as reason:
+            self.problems.append(f"{path}: {reason}; drawn again")
+            return None
+        odd = [] if there is None else altered(self._folder, there)
+        if odd:
+            names = ", ".join(odd)
+            text = f"{self._folder}: not as it was written: {names}; drawn again"
+            self.problems.append(text)
+        return None if odd else there
 
 
 def _names_only(value: Any) -> Any:
@@ -204,9 +172,7 @@ def _job(fields: Mapping[str, Any]) -> Job:
 def _code(entry: Entry) -> str:
     """Hash of what plans, judges and draws a figure: code, and data shipped with it."""
     modules = (papers.finish_figure.__module__, papers.module_name(entry))
-    return _sha256(
-        f"{code_digest(modules, drawing=True)} {_data(entry.paper)}".encode()
-    )
+    return sha256(f"{code_digest(modules, drawing=True)} {_data(entry.paper)}".encode())
 
 
 @functools.cache
@@ -231,7 +197,3 @@ def _source(entry: Entry, tables: Tables) -> str:
             digest.update(f"{table}\0{column}\0{array.dtype}{array.shape}\0".encode())
             digest.update(array.tobytes())
     return digest.hexdigest()
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

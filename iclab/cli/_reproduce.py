@@ -63,7 +63,9 @@ def run_check(options: argparse.Namespace) -> Ended:
     claims = _asked(options)
     store = _store(Path(options.out)) if options.out else None
     work = _claims(claims, options, store)
-    return Ended(claims, run_items(work, options, store, cache=open_cache(options)))
+    run = run_items(work, options, store, cache=open_cache(options))
+    _say_problems(options, work)
+    return Ended(claims, run)
 
 
 def _asked(options: argparse.Namespace) -> list[Entry]:
@@ -128,6 +130,7 @@ def run_reproduce(options: argparse.Namespace) -> Ended:
 
     run = run_items(work, options, store, results, cache, after=report)
     (page,) = pages
+    _say_problems(options, work)
     return Ended(work.entries, run, results, page)
 
 
@@ -217,6 +220,12 @@ def _facts(options: argparse.Namespace) -> dict[str, Any]:
         "cores": usable_cores(),
         **provenance(),
     }
+
+
+def _say_problems(options: argparse.Namespace, work: Work) -> None:
+    """Name what was there and had to be made again."""
+    for problem in first(work.problems):
+        say(options, problem)
 
 
 def _say_slowest(computed: Mapping[str, float]) -> None:

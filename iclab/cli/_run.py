@@ -108,6 +108,7 @@ def run_items(
                 store=store,
                 engine=engine(options, cache),
                 force=options.force,
+                sound=work.sound,
             )
             with stoppable(events) as events:
                 for event in events:

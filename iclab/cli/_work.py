@@ -92,6 +92,22 @@ class Work:
         """Items that a job works for."""
         return [id for id, _ in self._owners[job.digest]]
 
+    @property
+    def problems(self) -> list[str]:
+        """Sentences about what was there and had to be made again."""
+        store = [] if self._store is None else self._store.problems
+        drawn = [] if self._figures is None else self._figures.problems
+        return [*(f"{one}; computed again" for one in store), *drawn]
+
+    def sound(self, job: Job, result: Mapping[str, Any]) -> None:
+        """See that a result from the store is one that this job can have."""
+        for id in self.owners(job):
+            if self._entries[id].kind == "claim":
+                made: Any = {"seed": self._seed, "scale": self._scale}
+                claim_record(self._entries[id], result, **made)
+            elif not all(hasattr(column, "dtype") for column in result.values()):
+                raise ValueError("a table of a figure must hold arrays")
+
     def take(self, outcome: Outcome) -> list[str]:
         """Note how a job has ended; returns the items that have now all they need."""
         ready = []
@@ -191,8 +207,11 @@ class Work:
         """When, and by which iclab, an item was computed: its last job says that."""
         if self._store is None:
             return self._now()
-        found = [self._store.manifest(job) for job in self.jobs[id].values()]
-        last = max(found, key=lambda manifest: manifest["finished"])
+        found = [self._store.origin(job) for job in self.jobs[id].values()]
+        there = [manifest for manifest in found if manifest is not None]
+        if not there:
+            return self._now()
+        last = max(there, key=lambda manifest: manifest["finished"])
         return _made(last["finished"], last)
 
     def _now(self) -> dict[str, Any]:

@@ -48,6 +48,7 @@ from iclab.core._symmetric import (
 )
 from iclab.core._tensor_file import (
     DamagedFile as DamagedFile,
+    description_of as description_of,
     pickle_sentence as pickle_sentence,
     read_tensors as read_tensors,
     write_tensors as write_tensors,

@@ -17,6 +17,10 @@ from iclab._files import write_whole
 _NAME = "iclab"
 
 
+# What a header that is not ours may raise.
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+
+
 class DamagedFile(ValueError):
     """A file that is cut short, altered, or no safetensors file at all."""
 
@@ -62,7 +66,7 @@ def read_tensors(
     try:
         description = json.loads(metadata[_NAME])
         checksum = description.pop("sha256")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except _UNREADABLE:
         raise DamagedFile(f"{path} has an unreadable header") from None
     if checksum != _checksum(tensors, description):
         raise DamagedFile(f"{path} was altered: its checksum does not match")
@@ -83,6 +87,19 @@ def _is_pickle(path: str | os.PathLike[str]) -> bool:
     with open(path, "rb") as file:
         first = file.read(4)
     return first == b"PK\3\4" or (first[:1] == b"\x80" and 2 <= first[1] <= 5)
+
+
+def description_of(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """The description that a file claims to have; only `read_tensors` sees if it does.
+
+    None where there is none.
+    """
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            found = json.loads((file.metadata() or {})[_NAME])
+    except (safetensors.SafetensorError, OSError, *_UNREADABLE):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _in_order(content: bytes) -> bytes:

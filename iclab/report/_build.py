@@ -1,5 +1,6 @@
 """Write the report: pages, pictures and data in one folder that opens from disk."""
 
+import dataclasses
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,14 +14,14 @@ from iclab.evidence import ERRATUM_CLASSES
 from iclab.papers import rooms
 from iclab.report import _pictures, _text
 from iclab.report._items import VERDICTS, Item, facts, items, opening
-from iclab.results import RESULTS, Run, locked, read_run
+from iclab.results import RESULTS, Run, first, locked, read_run
 
 _REPORT, _BIBLIOGRAPHY = "report", "references.bib"
 ASSETS = ("report.css", "report.js")
 
 
 def build_report(
-    folder: str | os.PathLike[str], warn: Callable[[str], None] | None = None
+    folder: str | os.PathLike[str], warn: Callable[[str], None] = lambda problem: None
 ) -> Path:
     """Write `folder`/report from the results in `folder`; returns its first page.
 
@@ -31,17 +32,18 @@ def build_report(
     read_run(folder)  # there may be nothing to report: then nothing is written
     with locked(Path(folder)):
         run = read_run(folder)
-        for problem in run.problems:
-            if warn is not None:
-                warn(problem)
-        return _build(run)
+        every = items(run)
+        odd = [problem for item in every for problem in item.left_out]
+        run = dataclasses.replace(run, problems=(*run.problems, *odd))
+        for problem in first(run.problems):
+            warn(problem)
+        return _build(run, every)
 
 
-def _build(run: Run) -> Path:
+def _build(run: Run, every: Sequence[Item]) -> Path:
     target = run.folder / _REPORT
     refuse_links(run.folder, _REPORT)
     target.mkdir(exist_ok=True)
-    every = items(run)
     copied = [name for item in every for name in item.files.values()]
     for name in [*copied, RESULTS]:
         data, mode = read_inside(run.folder, name), mode_of(run.folder / name)

@@ -7,13 +7,14 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+from iclab._files import refuse_links
 from iclab.evidence import AS_PRINTED, CaseResult, Entry, Evidence, Sentence
 from iclab.papers import Method, method, room, rooms, select
 from iclab.report._text import duration
-from iclab.results import Facts, Record, Run, first
+from iclab.results import Facts, Record, Run, Wrong, altered, first, read_drawn
 
 # What each verdict means, in the order in which the report names them.
 VERDICTS: Mapping[str, str] = {
@@ -162,21 +163,58 @@ class Item:
     def _of(self, name: str, otherwise: Any = None) -> Any:
         return otherwise if self.record is None else getattr(self.record, name)
 
-    @functools.cached_property
+    @property
     def files(self) -> Mapping[str, str]:
-        """Files of a figure that are there, by their kind: svg, pdf, png, csv."""
-        names = self._of("files", ())
-        kinds = {PurePosixPath(name).suffix[1:]: name for name in names}
-        return {
-            kind: name
-            for kind, name in kinds.items()
-            if (self.run.folder / name).is_file()
-        }
+        """Files of a figure that are there as written, by kind: svg, pdf, png, csv."""
+        return {PurePosixPath(name).suffix[1:]: name for name in self._files[0]}
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        """Sentences about files that are there and are not shown."""
+        return self._files[1]
+
+    @functools.cached_property
+    def _files(self) -> tuple[Sequence[str], Sequence[str]]:
+        if self.record is None:
+            return [], []
+        return _sound_files(self.run.folder, self.record)
 
     @functools.cached_property
     def method(self) -> Method:
         """How the item is checked, in the words of the file that checks it."""
         return method(self.entry)
+
+
+def _sound_files(folder: Path, record: Record) -> tuple[list[str], list[str]]:
+    """Files of a figure that are as they were written; what is wrong with others."""
+    there, problems = [], []
+    for name in record.files:
+        try:
+            refuse_links(folder, name)
+        except OSError as error:
+            problems.append(f"{error.strerror}, and is left out")
+        else:
+            there += [name] if (folder / name).is_file() else []
+    try:
+        drawn = read_drawn(folder, record.id)
+    except Wrong as reason:
+        path = folder / "figures" / f"{record.id}.json"
+        problems.append(f"{path}: {reason}; its pictures are left out")
+        return [], problems
+    if drawn is None:
+        # Records of older folders name no jobs, and their pictures no checksums.
+        if record.jobs and there:
+            problems.append(
+                f"{folder}: the pictures of {record.id} have no checksums and are left"
+                f" out; `iclab reproduce {record.id}` draws them again"
+            )
+        return [] if record.jobs else there, problems
+    sound = set(drawn.files) - set(altered(folder, drawn))
+    for name in there:
+        if name not in sound:
+            text = "it is not as it was written, and is left out"
+            problems.append(f"{folder / name}: {text}")
+    return [name for name in there if name in sound], problems
 
 
 def _telling(case: CaseResult) -> tuple[bool, bool]:

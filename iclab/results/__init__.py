@@ -11,6 +11,13 @@ from iclab.results._compare import (
     Pair as Pair,
     compare as compare,
 )
+from iclab.results._drawn import (
+    Drawn as Drawn,
+    altered as altered,
+    note_made as note_made,
+    read_drawn as read_drawn,
+    write_drawn as write_drawn,
+)
 from iclab.results._folder import (
     DEFAULT_FOLDER as DEFAULT_FOLDER,
     FORMAT as FORMAT,
@@ -35,7 +42,6 @@ from iclab.results._record import (
     claim_record as claim_record,
     file_names as file_names,
     last_line as last_line,
-    read_findings as read_findings,
     read_record as read_record,
 )
 from iclab.results._scatter import Scatter as Scatter, scatter as scatter

@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from iclab._files import refuse_links
+
 _FOLDER = "drafts"
 
 # No draft is written for so long by anyone who is still there, on whatever machine.
@@ -19,6 +21,7 @@ _OLD = 3600.0
 def draft_folder(root: Path) -> Iterator[Path]:
     """A fresh folder on the same disk as `root`, gone afterwards, that names us."""
     drafts = root / _FOLDER
+    refuse_links(root, _FOLDER)
     drafts.mkdir(exist_ok=True)
     owner = f"{socket.gethostname()}+{os.getpid()}+"
     draft = Path(tempfile.mkdtemp(prefix=owner, dir=drafts))
@@ -30,6 +33,7 @@ def draft_folder(root: Path) -> Iterator[Path]:
 
 def remove_left_drafts(root: Path) -> None:
     """Remove drafts that are old and whose process is not here any more."""
+    refuse_links(root, _FOLDER)
     for draft in (root / _FOLDER).glob("*+*+*"):
         with contextlib.suppress(OSError):
             if is_old(draft) and not _owned(draft.name):

@@ -1,6 +1,7 @@
 """Results on disk, named by the hash of the job that made them."""
 
 import contextlib
+import datetime
 import hashlib
 import io
 import json
@@ -8,6 +9,7 @@ import os
 import re
 import shutil
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from iclab._files import now, write_whole
+from iclab._files import (
+    is_signed,
+    now,
+    read_inside,
+    refuse_links,
+    signed,
+    write_whole,
+)
 from iclab.runs._drafts import draft_folder, is_old, remove_left_drafts
 from iclab.runs._events import EngineProblem
 from iclab.runs._job import Job, Result, plain_result
@@ -25,7 +34,18 @@ from iclab.runs._provenance import provenance
 _FORMAT = 2
 
 # What reading a file that is damaged or not there may raise.
-_DAMAGE = (OSError, ValueError, LookupError, TypeError, zipfile.BadZipFile)
+_DAMAGE = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+    EOFError,
+    NotImplementedError,
+    zlib.error,
+    zipfile.BadZipFile,
+)
 
 _MARKER, _MANIFEST, _WORK = "FORMAT", "manifest.json", "work"
 
@@ -55,13 +75,15 @@ class Store:
     """A folder of finished jobs.
 
     Files are written elsewhere in the folder and moved to their place whole, the arrays
-    first and the manifest that names them and their checksum last. So half a result
-    never looks whole, a damaged one is not there, and two processes that do the same
-    job at once cannot disturb each other.
+    first and the manifest that names them and their checksum, and has one of its own,
+    last. So half a result never looks whole, and two processes that do the same job at
+    once cannot disturb each other. A result that is damaged or was altered is not
+    there, and one of the `problems` says why.
     """
 
     def __init__(self, root: str | os.PathLike[str], *, read_only: bool = False):
         self.root = Path(root)
+        self._odd: dict[str, str] = {}
         if read_only:
             self._check_format()
             return
@@ -80,11 +102,19 @@ class Store:
 
     def work_folder(self, job: Job) -> Path:
         """Where `job` may keep what it has done so far; gone when it is finished."""
-        return self.folder(job) / _WORK
+        place = self.folder(job) / _WORK
+        with self._writing():
+            refuse_links(self.root, place.relative_to(self.root).as_posix())
+        return place
 
     def forget_work(self, job: Job) -> None:
         """Let a job that was stopped begin at its beginning."""
         shutil.rmtree(self.work_folder(job), ignore_errors=True)
+
+    @property
+    def problems(self) -> list[str]:
+        """Sentences about results that are in the store and cannot be used."""
+        return list(self._odd.values())
 
     def has(self, job: Job) -> bool:
         """Whether `job` is finished and its result undamaged."""
@@ -92,21 +122,64 @@ class Store:
 
     def find(self, job: "Job | Named") -> Kept | None:
         """Result of `job`, if it is finished and undamaged."""
+        reason = "unknown"
         for _ in range(2):  # someone may replace the result between two reads
-            with contextlib.suppress(*_DAMAGE):
+            try:
                 manifest = self.manifest(job)
                 result = dict(manifest["values"])
                 if manifest["arrays"] is not None:
                     result |= self._arrays(job, **manifest["arrays"])
                 return Kept(result, float(manifest["seconds"]))
+            except _DAMAGE as damage:
+                if not self.seems_finished(job):
+                    return None
+                reason = " ".join(str(damage).split()) or type(damage).__name__
+        self.refuse(job, reason)
         return None
+
+    def refuse(self, job: "Job | Named", reason: str) -> None:
+        """Say that a result cannot be used, and why."""
+        label = job.label if isinstance(job, Job) else ""
+        path = self.folder(job) / _MANIFEST
+        what = f"{path} ({label})" if label else str(path)
+        self._odd.setdefault(job.digest, f"{what} is not used: {reason}")
+
+    def refused(self, job: "Job | Named") -> bool:
+        """Whether what is there of `job` cannot be used."""
+        return job.digest in self._odd
 
     def manifest(self, job: "Job | Named") -> dict[str, Any]:
         """Configuration, seed, versions, commit and time of a finished job."""
-        text = (self.folder(job) / _MANIFEST).read_text(encoding="utf-8")
-        return json.loads(text)
+        name = (self.folder(job) / _MANIFEST).relative_to(self.root).as_posix()
+        found = json.loads(read_inside(self.root, name))
+        if not isinstance(found, dict):
+            raise ValueError("it is not an object")
+        if "sha256" not in found:
+            raise ValueError("it has no checksum: an earlier iclab wrote it")
+        if not is_signed(found):
+            raise ValueError("it was altered: its checksum does not match")
+        if found["digest"] != job.digest:
+            raise ValueError("it is the result of another job")
+        # Keys that a result cannot do without.
+        kinds = {"finished": str, "versions": dict, "values": dict}
+        for key, kind in kinds.items():
+            if not isinstance(found[key], kind):
+                raise ValueError(f"`{key}` is not what it should be")
+        datetime.datetime.fromisoformat(found["finished"])
+        if found["versions"]["iclab"] is not None:
+            str.encode(found["versions"]["iclab"])
+        if found["commit"] is not None:
+            str.encode(found["commit"])
+        return found
 
-    def seems_finished(self, job: Job) -> bool:
+    def origin(self, job: Job) -> dict[str, Any] | None:
+        """The manifest of a finished job; None where it cannot be read any more."""
+        try:
+            return self.manifest(job)
+        except _DAMAGE:
+            return None
+
+    def seems_finished(self, job: "Job | Named") -> bool:
         """Whether `job` is finished, without a look at what it found."""
         return (self.folder(job) / _MANIFEST).is_file()
 
@@ -137,12 +210,13 @@ class Store:
         values = {name: v for name, v in plain.items() if name not in arrays}
         folder = self.folder(job)
         with self._writing():
+            refuse_links(self.root, folder.relative_to(self.root).as_posix())
             folder.mkdir(parents=True, exist_ok=True)
             named = self._save_arrays(folder, arrays) if arrays else None
             facts = self._facts(job, seconds)
             facts["cpu_seconds"] = cpu_seconds
             manifest = facts | {"values": values, "arrays": named}
-            self._replace(folder / _MANIFEST, _json(manifest))
+            self._replace(folder / _MANIFEST, _json(signed(manifest)))
             for other in folder.glob("arrays-*.npz"):
                 if is_old(other) and (named is None or other.name != named["file"]):
                     other.unlink(missing_ok=True)
@@ -153,15 +227,18 @@ class Store:
         """Keep what stopped `job`. This is no result: the job will be tried again."""
         with self._writing():
             path = self._failure_path(job)
+            refuse_links(self.root, path.parent.name)
             path.parent.mkdir(exist_ok=True)
             self._replace(path, _json(self._facts(job, seconds) | {"error": error}))
 
     def failure(self, job: "Job | Named") -> str | None:
         """What stopped `job` when it was last tried, if it did not end well."""
         try:
-            return json.loads(self._failure_path(job).read_bytes())["error"]
+            name = self._failure_path(job).relative_to(self.root).as_posix()
+            error = json.loads(read_inside(self.root, name))["error"]
         except _DAMAGE:
             return None
+        return error if isinstance(error, str) else None
 
     def _failure_path(self, job: "Job | Named") -> Path:
         return self.root / "failures" / f"{job.digest}.json"
@@ -191,9 +268,11 @@ class Store:
     def _arrays(
         self, job: "Job | Named", file: str, sha256: str
     ) -> dict[str, np.ndarray]:
-        packed = (self.folder(job) / file).read_bytes()
+        if file != f"arrays-{sha256[:16]}.npz":
+            raise ValueError("it names a file that is not its own")
+        packed = read_inside(self.folder(job), file)
         if hashlib.sha256(packed).hexdigest() != sha256:
-            raise ValueError(f"{file} is damaged")
+            raise ValueError(f"{file} was altered: its checksum does not match")
         with np.load(io.BytesIO(packed), allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
 
@@ -215,6 +294,8 @@ class Store:
 
     def _replace(self, path: Path, content: bytes) -> None:
         """Write a file that nobody ever sees half written."""
+        if path.is_relative_to(self.root):
+            refuse_links(self.root, path.parent.relative_to(self.root).as_posix())
         with draft_folder(self.root) as drafts:
             write_whole(path, content, durable=True, drafts=drafts)
 
@@ -230,8 +311,8 @@ class Store:
 def _format(root: Path) -> str | None:
     """What the marker says, if there is one."""
     try:
-        words = (root / _MARKER).read_text(encoding="utf-8", errors="replace").split()
-    except FileNotFoundError:
+        words = read_inside(root, _MARKER).decode(errors="replace").split()
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return words[0][:20] if words else "unknown"
 

@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,8 @@ def sweep(
         engine = Processes(jobs or usable_cores(), main=False)
     with progress(len(work), folder, quiet=quiet) as show:
         _run(work, store, engine, force, show)
+    for problem in store.problems:
+        print(f"iclab: {problem}; computed again", file=sys.stderr)
     return open_sweep(folder)
 
 

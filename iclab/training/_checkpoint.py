@@ -12,6 +12,7 @@ from jaxtyping import PyTree
 
 from iclab.core import (
     DamagedFile,
+    description_of,
     read_tensors,
     remove_drafts,
     require,
@@ -80,13 +81,11 @@ class Checkpoints:
         passed over; if all are, that is an error. So is a checkpoint of another
         configuration.
         """
-        steps = self.steps()
-        for step in steps:
-            path = self.path(step)
+        files = self._newest_first()
+        for path in files:
             try:
                 tensors, description = read_tensors(path)
-                if description is None or "configuration" not in description:
-                    raise DamagedFile(f"{path} is not a checkpoint")
+                step = _step(path, description)
             except DamagedFile as damage:
                 warn(f"{damage}; trying the one before")
                 continue
@@ -94,14 +93,37 @@ class Checkpoints:
                 reason = error.strerror or error
                 warn(f"cannot read {path}: {reason}; trying the one before")
                 continue
+            assert description is not None
             found = differences(description["configuration"], configuration)
             if found:
                 text = "; ".join(found)
                 raise OtherConfiguration(f"{path} is of another run: {text}")
+            if path != self.path(step):
+                warn(f"{path} holds step {step}: that counts, not its name")
             return step, _filled(like, step, tensors, path)
-        if steps:
+        if files:
             raise DamagedFile(f"every checkpoint in {self.folder} is damaged")
         return None
+
+    def _newest_first(self) -> list[Path]:
+        """Files of checkpoints, by the steps that they say they hold."""
+
+        def claimed(step: int) -> int:
+            inside = (description_of(self.path(step)) or {}).get("step")
+            return inside if type(inside) is int else step
+
+        return [self.path(s) for s in sorted(self.steps(), key=claimed, reverse=True)]
+
+
+def _step(path: Path, description: Mapping[str, Any] | None) -> int:
+    """The step that a checkpoint holds: what it says inside, whatever its name."""
+    known = description or {}
+    step = known.get("step")
+    if type(step) is not int or step < 0:
+        raise DamagedFile(f"{path} is not a checkpoint: it does not say its step")
+    if not isinstance(known.get("configuration"), Mapping):
+        raise DamagedFile(f"{path} is not a checkpoint: it has no configuration")
+    return step
 
 
 def _named(state: PyTree[Any]) -> dict[str, np.ndarray]:
@@ -120,14 +142,21 @@ def _filled(
     own = {name: one for name, one in tensors.items() if not name.startswith(_HOOKS)}
     shapes = {_name(place): np.shape(leaf) for place, leaf in leaves}
     found = {name: array.shape for name, array in own.items()}
-    odd = sorted({name for name, _ in shapes.items() ^ found.items()})
+    odd = [
+        f"{name} {_in_words(shapes.get(name))}, there {_in_words(found.get(name))}"
+        for name in sorted({name for name, _ in shapes.items() ^ found.items()})
+    ]
     rule = f"the one in {path}"
-    require(not odd, "Checkpoints", "state", rule, f"other arrays: {odd}")
+    require(not odd, "Checkpoints", "state", rule, f"other arrays: {'; '.join(odd)}")
     hooks: dict[str, dict[str, np.ndarray]] = {}
     for name in set(tensors) - set(own):
         hook, _, what = name.removeprefix(_HOOKS).partition("/")
         hooks.setdefault(hook, {})[what] = tensors[name]
     return {**jax.tree.unflatten(tree, [own[name] for name in shapes]), "hooks": hooks}
+
+
+def _in_words(shape: tuple[int, ...] | None) -> str:
+    return "none" if shape is None else f"of shape {shape}"
 
 
 def _name(path: Any) -> str:

@@ -10,9 +10,12 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
+from iclab._files import refuse_links, write_whole
 from iclab.training._checkpoint import Checkpoints
 from iclab.training._metrics import MetricsFile
 from iclab.training._processes import anywhere, shared
+
+_METRICS = "metrics.jsonl"
 
 
 class CannotSave(ValueError):
@@ -78,7 +81,10 @@ class RunFolder:
     ) -> tuple[int, dict[str, Any]] | None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / ".probe").write_bytes(b"")
+            # What a folder that came from elsewhere may not do: lead out of itself.
+            for name in ("checkpoints", _METRICS):
+                refuse_links(folder, name)
+            write_whole(folder / ".probe", b"")
             (folder / ".probe").unlink()
         except OSError as error:
             raise CannotSave(f"cannot write to {folder}: {_why(error)}") from None
@@ -94,7 +100,7 @@ class RunFolder:
                 _warn(f"no checkpoint in {folder}: starting from the beginning")
             else:
                 self.last = found[0]
-        path = folder / "metrics.jsonl"
+        path = folder / _METRICS
         try:
             self._metrics = MetricsFile(
                 path, self.last or 0, tensorboard=self._tensorboard

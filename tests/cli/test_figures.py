@@ -141,12 +141,57 @@ def test_other_numbers_are_noticed(tmp_path, loaded, monkeypatch):
     assert len(loaded) == 4
 
 
-def test_a_manifest_in_doubt_says_nothing(tmp_path):
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", '{"format": 4}', '{"format": 4, "source": 1}']
+)
+def test_a_manifest_in_doubt_is_drawn_again(tmp_path, loaded, text):
+    _finish(tmp_path)
     path = tmp_path / "figures" / "ahn2023" / "figure-1.json"
-    path.parent.mkdir(parents=True)
-    for text in ("", "[]", '{"format": 0}', "{"):
-        path.write_text(text)
-        assert FigureFolder(tmp_path, "smoke", 0)._manifest(ENTRY) == {}
+    path.write_text(text)
+    figures = FigureFolder(tmp_path, "smoke", 0)
+    *_, settle = figures.finish(ENTRY, TABLES)
+    assert settle()
+    assert len(loaded) == 3
+    assert [problem.startswith(f"{path}: ") for problem in figures.problems] == [True]
+    assert figures.problems[0].endswith("; drawn again")
+
+
+@pytest.mark.parametrize("change", ["verdict", "value", "files"])
+def test_a_manifest_that_was_edited_is_not_believed(tmp_path, loaded, change):
+    _, result, _ = _finish(tmp_path)
+    path = tmp_path / "figures" / "ahn2023" / "figure-1.json"
+    manifest = json.loads(path.read_text())
+    if change == "verdict":
+        manifest["verdict"] = "fails"
+    elif change == "value":
+        manifest["evidence"][0]["value"] = 7.0
+    else:
+        manifest["files"].pop("figures/ahn2023/figure-1.svg")
+    path.write_text(json.dumps(manifest))
+    _, again, files = _finish(tmp_path)
+    assert again == result
+    assert len(files) == 4
+
+
+def test_another_version_of_the_manifest_is_no_damage(tmp_path, loaded):
+    _finish(tmp_path)
+    path = tmp_path / "figures" / "ahn2023" / "figure-1.json"
+    path.write_text(path.read_text().replace('"format": 4', '"format": 3'))
+    figures = FigureFolder(tmp_path, "smoke", 0)
+    figures.finish(ENTRY, TABLES)
+    assert figures.problems == []
+
+
+def test_pictures_that_were_altered_are_drawn_again(tmp_path, loaded):
+    _finish(tmp_path)
+    path = tmp_path / "figures" / "ahn2023" / "figure-1.svg"
+    before = path.read_bytes()
+    path.write_bytes(b"something else")
+    figures = FigureFolder(tmp_path, "smoke", 0)
+    *_, settle = figures.finish(ENTRY, TABLES)
+    assert settle()
+    assert path.read_bytes() == before
+    assert "not as it was written: figures/ahn2023/figure-1.svg" in figures.problems[0]
 
 
 def test_pictures_of_another_run_are_noticed(tmp_path, loaded):

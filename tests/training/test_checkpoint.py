@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from iclab.core import DamagedFile, read_tensors
+from iclab.core import DamagedFile, read_tensors, write_tensors
 from iclab.training import Checkpoints
 from iclab.training._run_folder import RunFolder
 from tests.refusals import refused
@@ -93,9 +93,12 @@ def test_what_hooks_remember_comes_back_by_name(tmp_path):
 @pytest.mark.parametrize(
     ("change", "odd"),
     [
-        ({"model": np.arange(4.0)}, "['model']"),
-        ({"history": np.zeros((9, 2))}, "['history']"),
-        ({"more": np.zeros(1)}, "['more']"),
+        ({"model": np.arange(4.0)}, "model of shape (3,), there of shape (4,)"),
+        (
+            {"history": np.zeros((9, 2))},
+            "history of shape (3, 2), there of shape (9, 2)",
+        ),
+        ({"more": np.zeros(1)}, "more none, there of shape (1,)"),
     ],
 )
 def test_arrays_of_other_shapes_are_refused(tmp_path, change, odd):
@@ -106,3 +109,42 @@ def test_arrays_of_other_shapes_are_refused(tmp_path, change, odd):
         f" got other arrays: {odd}"
     ):
         checkpoints.load(STATE, {}, warn=pytest.fail)
+
+
+def test_a_checkpoint_is_what_it_says_inside(tmp_path):
+    checkpoints, warnings = Checkpoints(tmp_path), []
+    for step in (40, 60):
+        checkpoints.save(step, _state(step), {})
+    for name in (59, 7):  # before and after the other one, by name
+        path = checkpoints.path(60)
+        renamed = path.rename(checkpoints.path(name))
+        found = checkpoints.load(STATE, {}, warn=warnings.append)
+        assert found is not None
+        assert found[0] == 60
+        assert found[1]["history"].shape == (60, 2)
+        assert warnings.pop() == f"{renamed} holds step 60: that counts, not its name"
+        renamed.rename(path)
+
+
+@pytest.mark.parametrize("description", [{}, {"step": 3}, {"step": "3"}, {"step": -1}])
+def test_what_does_not_say_its_step_is_no_checkpoint(tmp_path, description):
+    checkpoints, warnings = Checkpoints(tmp_path), []
+    write_tensors(checkpoints.path(3), {"model": np.zeros(2)}, description)
+    with pytest.raises(DamagedFile, match="every checkpoint in"):
+        checkpoints.load(STATE, {}, warn=warnings.append)
+    assert "is not a checkpoint" in warnings[0]
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "metrics.jsonl", ".probe"])
+def test_a_run_stays_in_its_folder(tmp_path, name):
+    folder, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere.write_text("kept")
+    (folder / name).symlink_to(elsewhere)
+    run = RunFolder(folder, {}, tensorboard=False)
+    if name == ".probe":
+        assert run.begin(STATE, resume=False) is None
+    else:
+        with pytest.raises(ValueError, match="is a symbolic link"):
+            run.begin(STATE, resume=False)
+    assert elsewhere.read_text() == "kept"

@@ -1,0 +1,127 @@
+"""What lies beside the pictures of a figure: a manifest of them.
+
+It says what they were made from, what they are, by checksums, and what was found in
+them. It is only compared with what this program would do.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+from iclab._files import is_signed, read_inside, sha256, signed, write_inside
+from iclab.evidence import FigureResult, Verdict
+from iclab.results._record import file_names, read_findings
+from iclab.results._schema import Fields, Wrong
+
+_FORMAT = 4
+_MADE = ("scale", "seed", "retrain", "device", "precision")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure that was drawn: from what, its files' checksums, what was found.
+
+    `made` are scale, seed and the like of the run that was there last.
+    """
+
+    source: str
+    files: Mapping[str, str]
+    result: FigureResult
+    made: Mapping[str, Any]
+
+
+def read_drawn(folder: Path, id: str) -> Drawn | None:
+    """What is known of the pictures of a figure; `Wrong` if that was altered.
+
+    None if nothing is known: they are not there, or another iclab has drawn them.
+    """
+    try:
+        found = json.loads(read_inside(folder, _name(id)))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise Wrong(f"cannot read it: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise Wrong("it is not JSON") from None
+    if not isinstance(found, dict):
+        raise Wrong("it is not an object")
+    if found.get("format") != _FORMAT:
+        return None
+    try:
+        whole = is_signed(found)
+    except RecursionError:
+        whole = False
+    if not whole:
+        raise Wrong("it was altered: its checksum does not match")
+    fields = Fields(found)
+    files = fields.mapping("files", "checksums", _checksum)
+    if not set(files) <= set(file_names(id)):
+        raise Wrong("`files` must be those of this figure")
+    evidence, said, missing = read_findings(fields)
+    verdict: Verdict = fields.one_of("verdict", get_args(Verdict))
+    result = FigureResult(id, verdict, evidence, said, missing)
+    made = {name: found[name] for name in _MADE if name in found}
+    return Drawn(fields.text("source"), files, result, made)
+
+
+def write_drawn(
+    folder: Path,
+    id: str,
+    source: str,
+    result: FigureResult,
+    files: Mapping[str, bytes],
+    made: Mapping[str, Any],
+) -> None:
+    """Put pictures, data and at last the manifest in their place."""
+    for name, data in files.items():
+        write_inside(folder, name, data)
+    sums = {name: sha256(data) for name, data in files.items()}
+    _write(folder, id, Drawn(source, sums, result, made))
+
+
+def note_made(folder: Path, id: str, drawn: Drawn, made: Mapping[str, Any]) -> None:
+    """Let the manifest say how the run was made that was there last."""
+    if dict(drawn.made) != dict(made):
+        _write(folder, id, replace(drawn, made=made))
+
+
+def altered(folder: Path, drawn: Drawn) -> list[str]:
+    """Files that are not there as they were written."""
+    return [name for name, known in drawn.files.items() if _sum(folder, name) != known]
+
+
+def _write(folder: Path, id: str, drawn: Drawn) -> None:
+    result = drawn.result
+    manifest = {
+        "format": _FORMAT,
+        "source": drawn.source,
+        "files": dict(drawn.files),
+        "verdict": result.verdict,
+        "evidence": [one.json() for one in result.evidence],
+        "said": [one.json() for one in result.said],
+        "missing": list(result.missing),
+        **drawn.made,
+    }
+    text = json.dumps(signed(manifest), indent=1, ensure_ascii=False)
+    write_inside(folder, _name(id), text + "\n")
+
+
+def _sum(folder: Path, name: str) -> str | None:
+    try:
+        return sha256(read_inside(folder, name))
+    except OSError:
+        return None
+
+
+def _name(id: str) -> str:
+    return f"figures/{id}.json"
+
+
+def _checksum(value: Any) -> str:
+    if not isinstance(value, str) or _SHA256.fullmatch(value) is None:
+        raise ValueError
+    return value

@@ -1,0 +1,185 @@
+"""Results that are damaged in every way that comes to mind: a sentence, no traceback."""
+
+import copy
+import importlib
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iclab import papers
+from iclab.cli import main
+from iclab.evidence import Claim, Measured
+from iclab.results import NoResults, Run, read_run
+from tests.report import example
+
+QUICK = "zhang2023/section-5.1-determinant"
+ODD: tuple[Any, ...] = (
+    None, True, -1, 0, 1.5, 10**400, float("nan"), float("inf"), "", "word", "\ud800",
+    "<script>alert(1)</script>", "2025-13-45", "../../x", [], [1], [[]], [[1, 2], [3]],
+    [None], ["nan"], {}, {"a": {}}, [{}],
+)  # fmt: skip
+TEXTS = (
+    b"", b"{", b"[]", b"null", b"{}", b"1", b'"text"', b"\xff\xfe{}", b"\x00" * 100,
+    b"[" * 100_000, b'{"format": 2}', b'{"format": 2, "results": {}}',
+    b'{"format": true, "results": []}', b'{"format": "2", "results": []}',
+    b'{"format": 2, "results": [[], 1, null, "x", {}]}', b'{"format": 99, "results": 1}',
+    b'{"format": 2, "results": [' + b"[" * 5000 + b"]" * 5000 + b"]}",
+    b'{"format": ' + b"9" * 5000 + b', "results": []}', b"\xef\xbb\xbf{}",
+    b'{"results": [1]}',
+)  # fmt: skip
+
+
+def _whole() -> dict[str, Any]:
+    facts = {
+        "ids": ["zhang2023"], "scale": "smoke", "seed": 3, "seconds": 122.0,
+        "started": "2025-03-04T05:06:07Z", "finished": "2025-03-04T05:08:09Z",
+        "cluster": False, "processes": 2, "cores": 4, "python": "3.11.9",
+        "platform": "Linux x86_64", "versions": {"iclab": "0.1.0", "optax": None},
+        "commit": None,
+    }  # fmt: skip
+    return {"format": 2, **facts, "results": example.records()}
+
+
+def _places(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Everything inside a JSON value, by the way to it."""
+    inside = value.items() if isinstance(value, dict) else ()
+    if isinstance(value, list):
+        inside = enumerate(value[:2])
+    for key, one in inside:
+        yield (*here, key)
+        yield from _places(one, (*here, key))
+
+
+def _damages() -> list[tuple[str, dict[str, Any]]]:
+    """The results with one thing in them wrong, for every thing and many wrongs."""
+    found = []
+    whole = _whole()
+    for place in _places(whole):
+        if place == ("format",) or place == ("results",):
+            continue
+        for odd in (..., *ODD):
+            damaged = copy.deepcopy(whole)
+            inner = damaged
+            for key in place[:-1]:
+                inner = inner[key]
+            if odd is ...:
+                del inner[place[-1]]
+            else:
+                inner[place[-1]] = odd
+            name = (
+                f"{'.'.join(map(str, place))} = {'gone' if odd is ... else odd!r:.20}"
+            )
+            found.append((name, damaged))
+    return found
+
+
+DAMAGES = _damages()
+# A few through the whole of each command; all of them through the reader.
+SOME = random.Random(5).sample(DAMAGES, 40)
+
+
+def _write(folder: Path, damaged: dict[str, Any]) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "results.json").write_text(json.dumps(damaged))
+
+
+def _read(folder: Path) -> Run | None:
+    try:
+        return read_run(folder)
+    except NoResults as reason:
+        assert str(reason).startswith(("no results in", str(folder), "cannot read"))
+        return None
+
+
+def test_one_bad_record_leaves_the_others(tmp_path):
+    ids = [record["id"] for record in example.records()]
+    named = 0
+    assert len(DAMAGES) > 2000
+    for name, damaged in DAMAGES:
+        _write(tmp_path, damaged)
+        run = _read(tmp_path)
+        assert run is not None, name
+        touched = name.split(".")[1] if name.startswith("results.") else None
+        number = int(touched.split(" ")[0]) if touched is not None else -1
+        others = [id for place, id in enumerate(ids) if place != number]
+        assert set(others) <= set(run.records), name
+        assert all("\n" not in problem and problem for problem in run.problems)
+        if touched is not None and ids[number] not in run.records:
+            assert len(run.problems) == 1 or " twice" in str(run.problems), name
+        named += bool(run.problems)
+    assert named > 1500  # most of them are wrong, and said to be
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: repr(text[:24]))
+@pytest.mark.parametrize("command", ["report", "show"])
+def test_what_is_no_results_file_at_all(tmp_path, capsys, text, command):
+    (tmp_path / "results.json").write_bytes(text)
+    words = ["report", str(tmp_path)]
+    if command == "show":
+        words = ["show", example.HOLDS, "--out", str(tmp_path)]
+    assert main(words) in (0, 2)
+    error = capsys.readouterr().err
+    assert all(line.startswith(f"iclab {command}: ") for line in error.splitlines())
+    assert (tmp_path / "results.json").read_bytes() == text
+
+
+def test_reports_of_damaged_results(tmp_path, capsys):
+    for name, damaged in SOME:
+        _write(tmp_path, damaged)
+        assert main(["report", str(tmp_path)]) == 0, name
+        run = read_run(tmp_path)
+        error = capsys.readouterr().err
+        assert error.count("\n") == len(run.problems), name
+
+
+def test_showing_damaged_results(tmp_path, capsys):
+    ids = [record["id"] for record in example.records()]
+    for name, damaged in SOME:
+        _write(tmp_path, damaged)
+        for words in ([*ids[:2]], [*ids, "--json"]):
+            assert main(["show", *words, "--out", str(tmp_path)]) == 0, name
+    capsys.readouterr()
+
+
+def test_going_on_in_a_damaged_folder(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("iclab.cli._run.engine", lambda options, cache: None)
+    claim = Claim(
+        QUICK,
+        lambda scale: {"only": 0},
+        lambda case: 1.0,
+        lambda case, key, scale: Measured(1.0, 0.1, "because"),
+        lambda case: 2.0,
+    )
+    (entry,) = papers.select([QUICK])
+    module = importlib.import_module(papers.module_name(entry))
+    monkeypatch.setattr(module, "CLAIM", claim)
+    run = ("reproduce", QUICK, "--scale", "smoke", "--out", str(tmp_path))
+    for name, damaged in SOME[:8]:
+        _write(tmp_path, damaged)
+        there = set(read_run(tmp_path).records)
+        assert main(run) == 0, name
+        after = read_run(tmp_path)
+        assert set(after.records) == {*there, QUICK}, name
+        assert after.problems == (), name
+    for text in TEXTS[:6]:
+        (tmp_path / "results.json").write_bytes(text)
+        assert main(run) == 2
+        assert (tmp_path / "results.json").read_bytes() == text
+    assert "move it away" in capsys.readouterr().err
+
+
+def test_numbers_that_the_texts_cannot_take(tmp_path):
+    """A text that asks for a number is told without it."""
+    (entry,) = [e for e in papers.select() if "«" in e.statement + (e.erratum or "")][
+        :1
+    ]
+    damaged = _whole()
+    record = damaged["results"][0]
+    record |= {"id": entry.id, "kind": entry.kind, "numbers": {"a": [1], "b": {"c": 1}}}
+    if entry.kind == "claim":
+        _write(tmp_path, damaged)
+        assert read_run(tmp_path).records[entry.id].told(entry).statement

@@ -1,0 +1,297 @@
+"""Folders of results that someone else has made, or has changed."""
+
+import importlib
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iclab import papers
+from iclab.cli import main
+from iclab.evidence import Claim, Measured
+from tests.report import example
+
+QUICK = "zhang2023/section-5.1-determinant"
+RUN = ("reproduce", QUICK, "--scale", "smoke", "--out")
+SECRET = '<svg xmlns="http://www.w3.org/2000/svg">secret</svg>'
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch):
+    """Do the work in this process."""
+    monkeypatch.setattr("iclab.cli._run.engine", lambda options, cache: None)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Replace the claim behind QUICK by one that takes no time, or that stops."""
+
+    def use(raises: str | None = None):
+        def measure(case, key, scale):
+            if raises:
+                raise RuntimeError(raises)
+            return Measured(1.0, 0.1, "because")
+
+        claim = Claim(
+            QUICK,
+            lambda scale: {"only": 0},
+            lambda case: 1.0,
+            measure,
+            lambda case: 2.0,
+        )
+        (entry,) = papers.select([QUICK])
+        module = importlib.import_module(papers.module_name(entry))
+        monkeypatch.setattr(module, "CLAIM", claim)
+
+    use()
+    return use
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return example.write_results(tmp_path / "out")
+
+
+@pytest.fixture
+def secret(tmp_path):
+    path = tmp_path / "secret.svg"
+    path.write_text(SECRET)
+    path.chmod(0o600)
+    os.utime(path, (0, 0))
+    return path
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def _listed(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if "report" not in path.parts}
+
+
+def _edit(path: Path, **change: Any) -> None:
+    found = json.loads(path.read_text())
+    path.write_text(json.dumps({**found, **change}))
+
+
+def _name_files(folder: Path, *names: str) -> None:
+    run = json.loads((folder / "results.json").read_text())
+    for record in run["results"]:
+        if record["id"] == example.FIGURE:
+            record["files"] = list(names)
+    (folder / "results.json").write_text(json.dumps(run))
+
+
+def _untouched(secret: Path, folder: Path) -> None:
+    assert secret.read_text() == SECRET
+    assert _mode(secret) == 0o600
+    assert secret.stat().st_mtime == 0
+    copies = [p for p in folder.rglob("*") if p.is_file() and not p.is_symlink()]
+    assert not [path for path in copies if b">secret<" in path.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../secret.svg",
+        "{secret}",
+        "figures/../../secret.svg",
+        "figures/ahn2023/../../../secret.svg",
+        "figures/ahn2023/figure-1.svg/../../../../secret.svg",
+    ],
+)
+def test_a_report_stays_in_its_folder(folder, secret, tmp_path, capsys, name):
+    _name_files(folder, name.format(secret=secret))
+    before = _listed(tmp_path)
+    assert main(["report", str(folder)]) == 0
+    _untouched(secret, folder)
+    assert _listed(tmp_path) - before <= {folder / ".lock"}
+    error = capsys.readouterr().err
+    assert "(ahn2023/figure-1) is left out: `files` must be figures/" in error.replace(
+        "'", ""
+    )
+    page = (folder / "report" / "zhang2023.html").read_text("utf-8")
+    assert "W_KQ" in page or "case" in page  # the others live
+
+
+@pytest.mark.parametrize("name", ["figures/ahn2023/figure-2.svg", "results.json"])
+def test_files_of_others_are_no_ones(folder, capsys, name):
+    _name_files(folder, name)
+    assert main(["report", str(folder)]) == 0
+    assert "`files` must be figures/ahn2023/figure-1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", ["figures", "figures/ahn2023", "the file"])
+def test_no_link_leads_in(folder, secret, tmp_path, capsys, place):
+    name = "figures/ahn2023/figure-1.svg"
+    link = folder / (name if place == "the file" else place)
+    if place == "the file":
+        link.unlink()
+        link.symlink_to(secret)
+    else:
+        elsewhere = tmp_path / "elsewhere"
+        link.rename(elsewhere)
+        (elsewhere / Path(name).relative_to(place)).write_text(SECRET)
+        link.symlink_to(elsewhere)
+    assert main(["report", str(folder)]) == 0
+    copies = [p for p in (folder / "report").rglob("*") if p.is_file()]
+    assert not [path for path in copies if b">secret<" in path.read_bytes()]
+    assert "is a symbolic link, and is left out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["report", "report/figures", ".lock"])
+def test_no_link_leads_out(folder, tmp_path, capsys, name):
+    elsewhere = tmp_path / "elsewhere"
+    if name != ".lock":
+        elsewhere.mkdir()
+        (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).symlink_to(elsewhere)
+    assert main(["report", str(folder)]) == 2
+    if name == ".lock":
+        assert not elsewhere.exists()
+    else:
+        assert not list(elsewhere.iterdir())
+    error = capsys.readouterr().err
+    assert error.endswith(f"{folder / name} is a symbolic link\n")
+
+
+def test_a_link_that_waits_for_a_draft_is_not_followed(folder, secret):
+    assert main(["report", str(folder)]) == 0
+    for name in ("report/.index.html.draft", ".results.json.draft"):
+        (folder / name).symlink_to(secret)
+    assert main(["report", str(folder)]) == 0
+    assert secret.read_text() == SECRET
+
+
+def test_a_link_in_the_place_of_the_store(tmp_path, quick, capsys):
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    out.mkdir()
+    elsewhere.mkdir()
+    (out / "store").symlink_to(elsewhere)
+    assert main([*RUN, str(out)]) == 2
+    assert not list(elsewhere.iterdir())
+    assert capsys.readouterr().err.endswith("store is a symbolic link\n")
+
+
+def test_results_that_are_a_link_are_not_read(folder, tmp_path, capsys):
+    (folder / "results.json").rename(tmp_path / "results.json")
+    (folder / "results.json").symlink_to(tmp_path / "results.json")
+    assert main(["report", str(folder)]) == 2
+    assert "is a symbolic link" in capsys.readouterr().err
+
+
+def test_files_keep_their_modes(folder, quick):
+    private = ["figures/ahn2023/figure-1.svg", "results.json"]
+    for name in private:
+        (folder / name).chmod(0o600)
+    assert main(["report", str(folder)]) == 0
+    assert {_mode(folder / "report" / name) for name in private} == {0o600}
+    assert main([*RUN, str(folder)]) == 0
+    assert _mode(folder / "results.json") == 0o600
+
+
+def _manifest(out: Path) -> Path:
+    (path,) = out.glob("store/??/*/manifest.json")
+    return path
+
+
+def _resigned(path: Path, **change: Any) -> None:
+    from iclab._files import signed
+
+    path.write_text(json.dumps(signed({**json.loads(path.read_text()), **change})))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"values": {"verdict": "fails"}}, "its checksum does not match"),
+        ({"seconds": 0.25}, "its checksum does not match"),
+        ({"finished": None}, "its checksum does not match"),
+        ({"sha256": "0" * 64}, "its checksum does not match"),
+    ],
+)
+def test_an_edited_result_is_found_out(tmp_path, quick, capsys, change, reason):
+    assert main([*RUN, str(tmp_path)]) == 0
+    _edit(_manifest(tmp_path), **change)
+    capsys.readouterr()
+    assert main([*RUN, str(tmp_path)]) == 0
+    out, error = capsys.readouterr()
+    assert "from the store: 0 of 1" in out
+    assert f"is not used: it was altered: {reason}; computed again" in error
+    assert main([*RUN, str(tmp_path)]) == 0
+    assert "from the store: 1 of 1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"values": {}},
+        {"values": []},
+        {"values": {"verdict": "holds", "cases": [], "seconds": 1.0}},
+        {"finished": "some day"},
+        {"versions": {}},
+        {"commit": 1},
+        {"arrays": {"file": "../../../../x.npz", "sha256": "0" * 64}},
+        {"arrays": {"file": 1}},
+        {"digest": "0" * 64},
+        {"seconds": "a while"},
+    ],
+    ids=str,
+)
+def test_keys_that_cannot_be_are_computed_again(tmp_path, quick, capsys, change):
+    """Whoever forges a checksum too comes no further than this."""
+    assert main([*RUN, str(tmp_path)]) == 0
+    _resigned(_manifest(tmp_path), **change)
+    capsys.readouterr()
+    for count in (0, 1):
+        assert main([*RUN, str(tmp_path)]) == 0
+        out, error = capsys.readouterr()
+        assert f"from the store: {count} of 1" in out
+        assert ("is not used" in error) == (count == 0)
+
+
+def test_a_result_without_a_key_is_computed_again(tmp_path, quick, capsys):
+    assert main([*RUN, str(tmp_path)]) == 0
+    path = _manifest(tmp_path)
+    found = json.loads(path.read_text())
+    path.write_text(json.dumps({n: v for n, v in found.items() if n != "finished"}))
+    assert main([*RUN, str(tmp_path)]) == 0
+    (record,) = json.loads((tmp_path / "results.json").read_text())["results"]
+    assert record["verdict"] == "holds"
+    assert "error" not in record
+
+
+def test_an_error_replaces_no_result(tmp_path, quick, capsys):
+    assert main([*RUN, str(tmp_path)]) == 0
+    quick(raises="no")
+    assert main([*RUN, str(tmp_path), "--force"]) == 1
+    assert "undecided" in capsys.readouterr().out
+    (record,) = json.loads((tmp_path / "results.json").read_text())["results"]
+    assert record["verdict"] == "holds"
+    assert record["later"]["error"].endswith("RuntimeError: no\n")
+    page = (tmp_path / "report" / "zhang2023.html").read_text("utf-8")
+    assert "A later run of it stopped with an error." in page
+    assert main(["show", QUICK, "--out", str(tmp_path)]) == 0
+    assert "a later run stopped: RuntimeError: no" in capsys.readouterr().out
+    quick()
+    assert main([*RUN, str(tmp_path), "--force"]) == 0
+    (record,) = json.loads((tmp_path / "results.json").read_text())["results"]
+    assert "later" not in record
+
+
+def test_a_record_that_was_altered_is_named(tmp_path, quick, capsys):
+    assert main([*RUN, str(tmp_path)]) == 0
+    path = tmp_path / "results.json"
+    run = json.loads(path.read_text())
+    run["results"][0]["seconds"] += 1
+    path.write_text(json.dumps(run))
+    capsys.readouterr()
+    assert main(["report", str(tmp_path)]) == 0
+    reason = "is left out: it was altered: its checksum does not match"
+    assert reason in capsys.readouterr().err
+    assert main([*RUN, str(tmp_path)]) == 0
+    assert main(["report", str(tmp_path)]) == 0
+    assert capsys.readouterr().err.count(reason) == 1
