@@ -1,6 +1,7 @@
-"""Results that are damaged in every way that comes to mind: a sentence, no traceback."""
+"""Results damaged in every way that comes to mind: a sentence, never a traceback."""
 
 import copy
+import dataclasses
 import importlib
 import json
 import random
@@ -13,7 +14,7 @@ import pytest
 from iclab import papers
 from iclab.cli import main
 from iclab.evidence import Claim, Measured
-from iclab.results import NoResults, Run, read_run
+from iclab.results import read_run
 from tests.report import example
 
 QUICK = "zhang2023/section-5.1-determinant"
@@ -26,7 +27,7 @@ TEXTS = (
     b"", b"{", b"[]", b"null", b"{}", b"1", b'"text"', b"\xff\xfe{}", b"\x00" * 100,
     b"[" * 100_000, b'{"format": 2}', b'{"format": 2, "results": {}}',
     b'{"format": true, "results": []}', b'{"format": "2", "results": []}',
-    b'{"format": 2, "results": [[], 1, null, "x", {}]}', b'{"format": 99, "results": 1}',
+    b'{"format": 2, "results": [[], 1, null, "x", {}]}', b'{"format": 9}',
     b'{"format": 2, "results": [' + b"[" * 5000 + b"]" * 5000 + b"]}",
     b'{"format": ' + b"9" * 5000 + b', "results": []}', b"\xef\xbb\xbf{}",
     b'{"results": [1]}',
@@ -41,7 +42,9 @@ def _whole() -> dict[str, Any]:
         "platform": "Linux x86_64", "versions": {"iclab": "0.1.0", "optax": None},
         "commit": None,
     }  # fmt: skip
-    return {"format": 2, **facts, "results": example.records()}
+    records = example.records()
+    records[0]["cases"] = records[0]["cases"][:2]
+    return {"format": 2, **facts, "results": records}
 
 
 def _places(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -70,16 +73,14 @@ def _damages() -> list[tuple[str, dict[str, Any]]]:
                 del inner[place[-1]]
             else:
                 inner[place[-1]] = odd
-            name = (
-                f"{'.'.join(map(str, place))} = {'gone' if odd is ... else odd!r:.20}"
-            )
-            found.append((name, damaged))
+            words = "gone" if odd is ... else f"{odd!r:.20}"
+            found.append((f"{'.'.join(map(str, place))} = {words}", damaged))
     return found
 
 
-DAMAGES = _damages()
-# A few through the whole of each command; all of them through the reader.
-SOME = random.Random(5).sample(DAMAGES, 40)
+# Of some two thousand, enough for the reader, and a few for all of each command.
+DAMAGES = random.Random(5).sample(_damages(), 150)
+SOME = DAMAGES[:5]
 
 
 def _write(folder: Path, damaged: dict[str, Any]) -> None:
@@ -87,31 +88,20 @@ def _write(folder: Path, damaged: dict[str, Any]) -> None:
     (folder / "results.json").write_text(json.dumps(damaged))
 
 
-def _read(folder: Path) -> Run | None:
-    try:
-        return read_run(folder)
-    except NoResults as reason:
-        assert str(reason).startswith(("no results in", str(folder), "cannot read"))
-        return None
-
-
 def test_one_bad_record_leaves_the_others(tmp_path):
     ids = [record["id"] for record in example.records()]
     named = 0
-    assert len(DAMAGES) > 2000
     for name, damaged in DAMAGES:
         _write(tmp_path, damaged)
-        run = _read(tmp_path)
-        assert run is not None, name
-        touched = name.split(".")[1] if name.startswith("results.") else None
-        number = int(touched.split(" ")[0]) if touched is not None else -1
-        others = [id for place, id in enumerate(ids) if place != number]
-        assert set(others) <= set(run.records), name
-        assert all("\n" not in problem and problem for problem in run.problems)
-        if touched is not None and ids[number] not in run.records:
-            assert len(run.problems) == 1 or " twice" in str(run.problems), name
+        run = read_run(tmp_path)
+        place = name.partition(" = ")[0].split(".")
+        touched = ids[int(place[1])] if place[0] == "results" else None
+        assert set(ids) - {touched} <= set(run.records), name
+        assert all("\n" not in problem for problem in run.problems), name
+        if touched not in (None, *run.records) and not name.endswith("gone"):
+            assert len(run.problems) == 1, name
         named += bool(run.problems)
-    assert named > 1500  # most of them are wrong, and said to be
+    assert named > 100  # most of them are wrong, and said to be
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: repr(text[:24]))
@@ -158,14 +148,14 @@ def test_going_on_in_a_damaged_folder(tmp_path, capsys, monkeypatch):
     module = importlib.import_module(papers.module_name(entry))
     monkeypatch.setattr(module, "CLAIM", claim)
     run = ("reproduce", QUICK, "--scale", "smoke", "--out", str(tmp_path))
-    for name, damaged in SOME[:8]:
+    for name, damaged in SOME[:2]:
         _write(tmp_path, damaged)
         there = set(read_run(tmp_path).records)
         assert main(run) == 0, name
         after = read_run(tmp_path)
         assert set(after.records) == {*there, QUICK}, name
         assert after.problems == (), name
-    for text in TEXTS[:6]:
+    for text in TEXTS[:3]:
         (tmp_path / "results.json").write_bytes(text)
         assert main(run) == 2
         assert (tmp_path / "results.json").read_bytes() == text
@@ -174,12 +164,11 @@ def test_going_on_in_a_damaged_folder(tmp_path, capsys, monkeypatch):
 
 def test_numbers_that_the_texts_cannot_take(tmp_path):
     """A text that asks for a number is told without it."""
-    (entry,) = [e for e in papers.select() if "«" in e.statement + (e.erratum or "")][
-        :1
-    ]
-    damaged = _whole()
-    record = damaged["results"][0]
-    record |= {"id": entry.id, "kind": entry.kind, "numbers": {"a": [1], "b": {"c": 1}}}
-    if entry.kind == "claim":
+    (entry,) = papers.select([example.HOLDS])
+    entry = dataclasses.replace(entry, statement="It is small«, {size:d} at most».")
+    for number in (1.5, [1], {"a": 1}, "word", None):
+        damaged = _whole()
+        damaged["results"][0]["numbers"] = {"size": number}
         _write(tmp_path, damaged)
-        assert read_run(tmp_path).records[entry.id].told(entry).statement
+        told = read_run(tmp_path).records[example.HOLDS].told(entry)
+        assert told.statement.startswith("It is small")
