@@ -125,7 +125,7 @@ def finish_figure(
     import matplotlib.pyplot as plt
 
     figure = load_figure(entry)
-    result = judged(entry, tables)
+    result = judge_figure(figure, tables, exploratory=entry.is_variant)
     target = folder / entry.paper
     target.mkdir(parents=True, exist_ok=True)
     stem = target / entry.id.partition("/")[2]
