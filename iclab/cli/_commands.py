@@ -192,6 +192,16 @@ def report(options: argparse.Namespace) -> int:
     return 0
 
 
+_TITLE = "iclab: a laboratory for the theory of in-context learning"
+_SOFTWARE = """\
+@software{{iclab,
+  title   = {{{title}}},
+  author  = {{{{The iclab authors}}}},
+  version = {{{version}}},
+  year    = {{2026}}
+}}"""
+
+
 def cite(options: argparse.Namespace) -> int:
     """Print BibTeX, each paper once."""
     found = {one.key: one for one in map(_cited, options.ids)}
@@ -200,7 +210,14 @@ def cite(options: argparse.Namespace) -> int:
 
 
 def _cited(word: str) -> Paper:
-    """The paper of a key, a result or a model to train, which must be there."""
+    """The paper of a key, a result or a model to train, which must be there.
+
+    `iclab` is the program itself.
+    """
+    if word == "iclab":
+        bibtex = _SOFTWARE.format(title=_TITLE, version=iclab.__version__)
+        note = f"Software, version {iclab.__version__}"
+        return Paper("iclab", _TITLE, ("The iclab authors",), 2026, note, "", bibtex)
     room, (id, *_) = papers.room(word), word.split("@")
     if id not in (room.key, *room.recipes):
         papers.select([id])

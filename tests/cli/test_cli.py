@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import iclab
 from iclab import papers
 from iclab.cli import _run as _run_module, main
 from iclab.evidence import Claim, Entry, Measured
@@ -123,6 +124,20 @@ def test_show_as_json(capsys):
     (shown,) = json.loads(capsys.readouterr().out)
     assert shown["id"] == QUICK
     assert shown["method"]["measure"]
+
+
+def test_iclab_itself_is_cited(capsys):
+    assert main(["cite", "iclab", QUICK, "iclab"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("@software{iclab,\n")
+    assert text.count("@software") == 1
+    assert "@article{zhang2023," in text
+    cff = (Path(iclab.__file__).parents[1] / "CITATION.cff").read_text("utf-8")
+    (title,) = re.findall(r'^title: "(.*)"$', cff, re.M)
+    (version,) = re.findall(r"^version: (.*)$", cff, re.M)
+    assert f"title   = {{{title}}}" in text
+    assert f"version = {{{version}}}" in text
+    assert version == iclab.__version__
 
 
 def test_cite_prints_each_paper_once(capsys):
