@@ -27,7 +27,8 @@ def area(width, noise, seed):
     time.sleep(0.05)
     return {"area": width * noise + seed, "curve": [width, seed]}
 
-iclab.sweep(area, {"width": [1, 2, 3], "noise": [0.5, 0.25]}, out=sys.argv[1], jobs=2)
+grid = {"width": list(range(1, 16)), "noise": [0.5, 0.25]}
+iclab.sweep(area, grid, out=sys.argv[1], jobs=2)
 """
 
 
@@ -232,7 +233,7 @@ def test_a_folder_that_names_other_files_is_refused(tmp_path):
 def test_killed_again_and_again_it_ends_with_the_same_table(tmp_path):
     (tmp_path / "area.py").write_text(SCRIPT)
     kept = [0]
-    for _ in range(3):
+    for _ in range(5):
         program = _start(tmp_path)
         _wait(lambda: len(_kept(tmp_path)) > kept[-1], program)
         os.kill(program.pid, signal.SIGKILL)
@@ -242,7 +243,9 @@ def test_killed_again_and_again_it_ends_with_the_same_table(tmp_path):
     program = _start(tmp_path)
     assert program.wait(300) == 0
     killed = iclab.open_sweep(tmp_path / "out").frame()
-    assert killed.equals(_run(out=tmp_path / "whole").frame())
+    grid = {"width": list(range(1, 16)), "noise": [0.5, 0.25]}
+    assert len(killed) == 90
+    assert killed.equals(_run(grid=grid, out=tmp_path / "whole").frame())
     assert kept == sorted(set(kept))
 
 
