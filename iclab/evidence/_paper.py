@@ -6,6 +6,7 @@ from dataclasses import dataclass
 _KEY = re.compile(r"[a-z][a-z0-9_-]*")
 
 
+# What the key of a paper must be, in words.
 KEY_RULE = "must be small letters, digits, - or _, a letter first"
 
 
