@@ -7,6 +7,7 @@ are others, and no process of it loads JAX. `write_items` writes their modules.
 import dataclasses
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -14,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from iclab.evidence import Entry, _runner
+
+# An item begins, a minute is over, or a run says beforehand how long it will be.
+_PROGRESS = re.compile(r"begins     |\d+/\d+ · |iclab \w+: about ")
 
 _HEAD = '''"""An item of the tests."""
 
@@ -133,14 +137,22 @@ def command(folder: Path, *words: str) -> list[str]:
 
 
 def run(folder: Path, *words: str, **rest: Any) -> "subprocess.CompletedProcess[str]":
-    """Run `iclab` with the items in `folder` to its end."""
-    return subprocess.run(
+    """Run `iclab` with the items in `folder` to its end; see `complaints`."""
+    done = subprocess.run(
         command(folder, *words),
         capture_output=True,
         text=True,
         timeout=300,
         **{"env": environment(), **rest},
     )
+    done.stderr = complaints(done.stderr)
+    return done
+
+
+def complaints(errors: str) -> str:
+    """Standard error without the lines that only say how far a run is."""
+    lines = errors.splitlines(keepends=True)
+    return "".join(line for line in lines if not _PROGRESS.match(line))
 
 
 def environment(**more: str) -> dict[str, str]:
