@@ -31,6 +31,8 @@ SIGMA = np.array([[1.0, 0.3], [0.3, 0.5]])
 OMEGA = np.array([[0.7, -0.2], [-0.2, 1.1]])
 _A = np.array([[0.5, 0.2], [-0.1, 0.9]])
 _U = np.array([0.3, -0.4])
+# A multiple of Σ⁻¹, for which quadrature takes the place of words.
+_MULTIPLE = jnp.asarray(0.6 * np.linalg.inv(SIGMA))
 _LAYERS = np.stack([-_A, -_A.T, -0.3 * _A @ _A])
 # Steps and contractions of a network of multiples of Σ⁻¹ and of I.
 _STEPS, _CONTRACTIONS = np.array([-0.35, -0.5]), np.array([-0.25, 0.0])
@@ -60,7 +62,10 @@ def cases(scale) -> dict[str, Case]:
 
 
 def predict(case: Case):
-    """Losses of the best layer, three layers, two loops, and two layers of GD++."""
+    """Losses of the best layer, three layers, two loops, two layers of GD++.
+
+    And of two loops of a multiple of Σ⁻¹.
+    """
     losses = _losses(case, case.noise)
     if not case.every:
         return losses
@@ -108,6 +113,7 @@ def _models(case: Case) -> dict[str, AbstractPredictor]:
         "three": LinearTransformer.sparse(jnp.asarray(_LAYERS), jnp.zeros((3, 2, 2))),
         "looped": LoopedTransformer(jnp.asarray(_A), jnp.asarray(_U), loops=2),
         "GD++": LinearTransformer.sparse(*map(jnp.asarray, scaled)),
+        "multiple": LoopedTransformer(_MULTIPLE, jnp.asarray(_U), loops=2),
     }
 
 
@@ -189,6 +195,7 @@ def _losses(case: Case, noise: float, trained: float | None = None) -> np.ndarra
                 noise_variance=noise,
                 signal_variance=float(np.trace(OMEGA @ SIGMA)) / 2,
             ),
+            looped_loss(_MULTIPLE, jnp.asarray(_U), **prompts, loops=2),
         ]
     )
 
