@@ -53,7 +53,9 @@ def html_curves(
         few = marker if len(places) <= _FEW else ""
         axis.plot(places, value, color=colour, marker=few, markersize=4, label=name)
         if ends:
-            axis.fill_between(places, *ends, color=colour, alpha=0.2, linewidth=0)
+            axis.fill_between(
+                places, ends[0], ends[1], color=colour, alpha=0.2, linewidth=0
+            )
     axis.set_xlabel(labels[0])
     axis.set_ylabel(labels[1])
     if log:

@@ -226,15 +226,14 @@ def spectrum_chart(dimension: int, shown: Sequence[bool]) -> Chart:
 
 def spectrum_points(settings: OneLayer, shown: Sequence[bool]) -> list[dict[str, Any]]:
     """A point for every direction of every spectrum that is shown."""
-    points = []
-    visible = (True, *shown)
-    for kind, (values, (name, colour, shape)) in enumerate(
-        zip(settings.spectra(), SPECTRA, strict=True)
-    ):
-        for j, value in enumerate(values if visible[kind] else ()):
+    kinds = [kind for kind, seen in enumerate((True, *shown)) if seen]
+    spectra, points = settings.spectra(), []
+    for i, kind in enumerate(kinds):
+        name, colour, shape = SPECTRA[kind]
+        for j, value in enumerate(spectra[kind]):
             points.append(
                 {
-                    "x": j + 1 + 0.16 * (kind - 1.5 * any(shown)),
+                    "x": j + 1 + 0.22 * (i - (len(kinds) - 1) / 2),
                     "y": value,
                     "kind": kind,
                     "colour": colour,

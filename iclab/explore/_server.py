@@ -85,7 +85,7 @@ def _require_extra() -> None:
 
 def _listen(port: int | None) -> socket.socket:
     """A socket on this machine alone."""
-    wanted = [USUAL_PORT, 0] if port is None else [port]
+    wanted, problem = [USUAL_PORT, 0] if port is None else [port], ""
     for one in wanted:
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         if sys.platform != "win32":

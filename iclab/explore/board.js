@@ -24,7 +24,7 @@ function outline(shape, x, y) {
 function render({ model, el }) {
   const page = document.createElement("div");
   page.className = "iclab-board";
-  page.style.cssText = `width:${model.get("frame").width}px;max-width:100%`;
+  page.style.cssText = `width:min(${model.get("frame").width}px, 100vw - 40px)`;
   const tools = document.createElement("div");
   tools.className = "iclab-tools";
   tools.setAttribute("role", "toolbar");

@@ -32,15 +32,16 @@ def _(mo, page, room):
         mo.ui.slider(*(-2.0, 2.0, 0.1), value=_value, label=_name, show_value=True)
         for _value, _name in ((start.w1, "w₁"), (start.w2, "w₂"))
     )
+    latest = [start]  # a list, so that what is kept in it sets nothing in motion
     page.complaints(_said)
-    return model, penalty, space, start, w1, w2
+    return latest, model, penalty, space, start, w1, w2
 
 
 @app.cell
-def _(mo, room, space, start, widgets):
+def _(latest, mo, room, space, widgets):
     import dataclasses
 
-    _here = dataclasses.replace(start, space=space.value)
+    _here = dataclasses.replace(latest[0], space=space.value)
     _line = space.value == "line"
     _answers = _here.answers()
     _charts = (
@@ -111,16 +112,17 @@ def _(ask, fields, filter_view, foot, mo, model, penalty, prompt, space, w1, w2)
 
 @app.cell
 def _(
-    dataclasses, fields, foot, model, page, penalty, prompt, room, space, start, w1, w2
+    dataclasses, fields, foot, latest, model, page, penalty, prompt, room, space, w1, w2
 ):
     settings = dataclasses.replace(
-        start,
+        latest[0],
         model=model.value,
         space=space.value,
         penalty=penalty.value,
         w1=w1.value,
         w2=w2.value,
     ).moved(prompt.value["points"])
+    latest[0] = settings
     _answers = settings.answers()
     if settings.space == "line":
         prompt.widget.show(room.line_chart(settings, _answers))

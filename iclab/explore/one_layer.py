@@ -39,14 +39,16 @@ def _(mo, page, room):
         label="label noise σ",
         show_value=True,
     )
-    shifts = [
-        mo.ui.switch(value=bool(_values), label=_label)
-        for _values, _label in (
-            (start.test, "other test inputs"),
-            (start.query_spectrum, "other query"),
-            (start.task, "other task"),
-        )
-    ]
+    shifts = mo.ui.array(
+        [
+            mo.ui.switch(value=bool(_values), label=_label)
+            for _values, _label in (
+                (start.test, "other test inputs"),
+                (start.query_spectrum, "other query"),
+                (start.task, "other task"),
+            )
+        ]
+    )
     page.complaints(_said)
     return context_length, dimension, noise_std, shifts, start
 
@@ -55,18 +57,18 @@ def _(mo, page, room):
 def _(mo, room, start, widgets):
     risk = mo.ui.anywidget(widgets.board(room.risk_chart(start.parts(), None)))
     foot = mo.ui.anywidget(widgets.Foot())
-    return foot, risk
+    latest = [start]  # a list, so that what is kept in it sets nothing in motion
+    return foot, latest, risk
 
 
 @app.cell
-def _(dimension, mo, room, shifts, start, widgets):
-    # The board starts anew with another dimension, or another spectrum to drag.
+def _(dimension, latest, mo, room, shifts, widgets):
+    # The board starts anew with another dimension, or another spectrum to drag, from
+    # where the points were.
     spectra = mo.ui.anywidget(
         widgets.board(
-            room.spectrum_chart(dimension.value, [one.value for one in shifts]),
-            room.spectrum_points(
-                start.resized(dimension.value), [one.value for one in shifts]
-            ),
+            room.spectrum_chart(dimension.value, shifts.value),
+            room.spectrum_points(latest[0].resized(dimension.value), shifts.value),
         )
     )
     return (spectra,)
@@ -77,7 +79,7 @@ def _(context_length, dimension, foot, mo, noise_std, risk, shifts, spectra):
     mo.vstack(
         [
             mo.hstack([dimension, context_length, noise_std], justify="start", gap=2),
-            mo.hstack(shifts, justify="start", gap=2),
+            mo.hstack(shifts.elements, justify="start", gap=2),
             mo.hstack([spectra, risk], justify="start", wrap=True),
             foot,
         ]
@@ -86,11 +88,11 @@ def _(context_length, dimension, foot, mo, noise_std, risk, shifts, spectra):
 
 
 @app.cell
-def _(context_length, foot, noise_std, page, risk, room, spectra):
+def _(context_length, foot, latest, noise_std, page, risk, room, spectra):
     settings = room.OneLayer.from_points(
         spectra.value["points"], context_length.value, noise_std.value
     )
-    parts = settings.parts()
+    latest[0], parts = settings, settings.parts()
     risk.widget.show(room.risk_chart(parts, None))  # at once; the simulation follows
     foot.widget.show(settings, "one-layer", settings.code())
     page.keep(settings)

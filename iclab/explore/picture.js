@@ -1,7 +1,7 @@
 // A picture, drawn in Python.
 function render({ model, el }) {
   const page = document.createElement("div");
-  page.style.cssText = `width:${model.get("width")}px;max-width:100%`;
+  page.style.cssText = `width:min(${model.get("width")}px, 100vw - 40px)`;
   el.append(page);
   const show = () => {
     page.innerHTML = model.get("svg");

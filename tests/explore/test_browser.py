@@ -163,6 +163,12 @@ def test_one_layer(visit):
     one.wait(lambda: "spectrum=" in one.page.url)
     text = one.page.locator(".iclab-foot pre").text_content()
     assert "trained_lsa(train, 12)" in text
+    # A switch brings points for the spectrum of the query, and they bend the risk.
+    points = one.page.locator(".iclab-point")
+    one.page.get_by_role("switch").nth(1).click()
+    one.wait(lambda: points.count() == 10)
+    one.moves("exact risk", lambda: _drag(one, 5, -60))
+    one.wait(lambda: "query_spectrum=" in one.page.url)
 
 
 def test_depth(visit):
@@ -178,7 +184,8 @@ def test_representation_trains_live(visit):
     one.wait(lambda: one.page.get_by_text("after 300 steps").count())
     # It is ridge regression, nearly.
     title = one.page.get_by_text("Gap to ridge").first.text_content()
-    assert float(re.search(r"is ([\d.e-]+) of", title)[1]) < 0.2
+    (apart,) = re.findall(r"is ([\d.e-]+) of", title)
+    assert float(apart) < 0.2
 
 
 def test_gpt2_points_are_dragged_added_and_mislabelled(visit):

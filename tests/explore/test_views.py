@@ -210,11 +210,10 @@ def test_what_a_claim_refuses_is_said(monkeypatch):
 def test_history_follows_the_number_that_moved_last():
     trial = Moved().trial()
     history = History()
-    for samples, seed in ((2, 0), (3, 0), (4, 0), (4, 1)):
-        history.add({"samples": samples, "seed": seed}, trial)
-        if seed == 0:
-            places = [place for place, _ in history.along()]
-    assert places == [2, 3, 4]
+    for samples in (2, 3, 4):
+        history.add({"samples": samples, "seed": 0}, trial)
+    assert [place for place, _ in history.along()] == [2, 3, 4]
+    history.add({"samples": 4, "seed": 1}, trial)
     assert history.name == "seed"
     assert [place for place, _ in history.along()] == [0, 1]
     assert _claims.history_chart(history, 0).title == "Entry 1 as seed moves"
