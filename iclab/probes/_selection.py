@@ -366,10 +366,10 @@ def _parameters(
     if family == "averaging":
         return {"step": float(theta[0])}
     if family == "ridge":
-        tau = float(np.exp(theta[0]))
+        tau = float(np.exp(min(theta[0], 300.0)))
         return {"tau": tau, "penalty": moments.count * tau}
     if family == "gradient flow":
-        return {"time": float(np.exp(theta[0]))}
+        return {"time": float(np.exp(min(theta[0], 300.0)))}
     if family == "Newton":
         return {"iterations": k}
     if family == "gradient descent" and not candidate.free:

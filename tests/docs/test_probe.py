@@ -1,0 +1,58 @@
+"""docs/probe.md: its models are run, and the probe says of them what the page says."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from iclab.core import Foreign
+from iclab.probes import fit_families, spectral_filter
+from iclab.tasks import LinearRegression
+from tests.assertions import assert_close
+
+PAGE = (Path(__file__).parents[2] / "docs" / "probe.md").read_text(encoding="utf-8")
+IN_TORCH, TWIN, FROM_PYTHON = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+def _prompts():
+    task = LinearRegression(jnp.eye(5))
+    return jax.jit(lambda: task.sample_batch(jax.random.key(0), 512, 20))()
+
+
+def test_the_model_in_pytorch():
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("needs PyTorch")
+    names: dict = {}
+    exec(IN_TORCH, names)
+    prompts = _prompts()
+    found = fit_families(Foreign(names["predict"]), prompts)
+    assert found.name == "gradient descent"
+    assert found.fit.steps == 3
+    assert_close(found.fit.parameters["step"], 0.7, rtol=0.1)
+    assert spectral_filter(Foreign(names["predict"]), prompts).r2.value > 0.98
+
+
+def test_its_twin():
+    names: dict = {}
+    exec(TWIN, names)
+    found = fit_families(Foreign(names["predict"]), _prompts())
+    assert found.name == "gradient descent"
+    assert found.fit.distance.value < 1e-9
+    assert found.fit.steps == 3
+    assert_close(found.fit.parameters["step"], names["best"], rtol=1e-6)
+    assert f"3 steps of {names['best']:.3g}, exactly" in " ".join(PAGE.split())
+
+
+def test_what_it_calls_is_there():
+    """The last block, without the time that all measurements take."""
+    compile(FROM_PYTHON, "docs/probe.md", "exec")
+    for line in FROM_PYTHON.splitlines():
+        if line.startswith("from iclab"):
+            exec(line, {})
+    import iclab.probes
+
+    for name in re.findall(r"`(\w+)`", PAGE.partition("exactly")[2].partition("##")[0]):
+        assert hasattr(iclab.probes, name), name
