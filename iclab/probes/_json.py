@@ -90,6 +90,7 @@ def _context(one: "ContextProbe") -> dict[str, Any]:
         else {
             "matrix": own.matrix.tolist(),
             **_interval("departure", own.departure),
+            "whitened_departure": None,
             **(
                 {}
                 if own.whitened_departure is None

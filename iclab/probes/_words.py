@@ -118,6 +118,8 @@ def share(value: float) -> str:
     """A share of one for people: 2.3 %, 0.04 %, 0."""
     if value < _NOTHING:
         return "0"
+    if value >= 10:
+        return f"{value:,.0f} times"
     return f"{100 * value:.2g} %" if value < 0.995 else f"{100 * value:.0f} %"
 
 
@@ -140,8 +142,8 @@ def summary(probe: "Probe") -> str:
         numbers = (one.error.value, one.least_squares.value, one.filter.r2.value)
         row = "{:>7}  {:>9.3g}  {:>9.3g}  {:>9.4f}".format(one.context, *numbers)
         lines.append(f"{row}  {values:<31}  {verdict_words(one.family)}")
-    lines.append("")
-    lines += [f"  {line}" for line in findings(probe)]
+    found = findings(probe)
+    lines += ["", *(f"  {line}" for line in found)] if found else []
     lines += ["", f"  With {probe.main} examples:"]
     lines += [f"  {line}" for line in _numbers(probe)]
     return "\n".join(lines)

@@ -61,6 +61,8 @@ def _share(value: float) -> str:
     """A share of one in percent; round-off is 0."""
     if abs(value) < 1e-6:
         return "0"
+    if abs(value) >= 10:
+        return f"{value:,.0f} times".replace("-", "−")
     digits = "0f" if abs(value) >= 0.995 else "2g"
     return f"{100 * value:.{digits}} %".replace("-", "−")
 

@@ -29,9 +29,10 @@ def test_the_model_in_pytorch():
     exec(IN_TORCH, names)
     prompts = _prompts()
     found = fit_families(Foreign(names["predict"]), prompts)
-    assert found.name == "gradient descent"
+    # Its matrix is near a multiple of I, and not it.
+    assert found.name == "preconditioned gradient descent"
     assert found.fit.steps == 3
-    assert_close(found.fit.parameters["step"], 0.7, rtol=0.1)
+    assert_close(found.fit.distance.value, 0.006, rtol=0.5)
     assert spectral_filter(Foreign(names["predict"]), prompts).r2.value > 0.98
 
 

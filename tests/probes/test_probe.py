@@ -10,6 +10,7 @@ from iclab.algorithms import LeastSquares, Ridge
 from iclab.core import AbstractPredictor, Foreign
 from iclab.models import LinearTransformer
 from iclab.probes import Probe, probe
+from iclab.report import write_probe_page
 from iclab.tasks import LinearRegression
 from tests.assertions import assert_close
 from tests.refusals import refused
@@ -56,6 +57,17 @@ def test_json_and_frame(found):
     table = found.frame()
     rows = table[table["measurement"] == "contexts[0].filter.value"]
     assert_close(rows["value"].astype(float), first["filter"]["value"])
+
+
+@pytest.mark.parametrize("whitened", [None, 0.1])
+def test_a_page_with_a_matrix(found, whitened, tmp_path):
+    record = found.json()
+    own = record["contexts"][1]["preconditioner"]
+    assert own["whitened_departure"] is None
+    own |= {"earned": True, "gain": 0.1, "whitened_departure": whitened}
+    page = write_probe_page(record, tmp_path).read_text(encoding="utf-8")
+    assert "‖Q − I‖/√d" in page
+    assert ("in whitened inputs" in page) is (whitened is not None)
 
 
 class Forgetful(AbstractPredictor):
