@@ -44,7 +44,9 @@ def _row(action: argparse.Action) -> Iterator[str]:
     default = "" if action.default in (None, argparse.SUPPRESS) else action.default
     filled = text % {"default": default} if "%(default)" in text else text
     names = ", ".join(f"`{word}`" for word in words)
-    yield f"| {names} | {_text(filled).replace('|', chr(92) + '|')} |"
+    yield "| {} | {} |".format(
+        *(one.replace("|", r"\|") for one in (names, _text(filled)))
+    )
 
 
 def _value(action: argparse.Action) -> str:

@@ -205,7 +205,8 @@ class Raised(SphinxPostTransform):
     def run(self, **options: Any) -> None:
         """Go through the texts of pages that speak in formulas."""
         pages = ("reference/", "notation", "theory", "gallery", "errata", "log")
-        if not self.env.docname.startswith(pages):
+        in_formulas = self.env.docname.startswith(pages)
+        if not in_formulas or self.env.docname == "reference/commands":
             return
         for text in list(self.document.findall(nodes.Text)):
             if isinstance(text.parent, (nodes.paragraph, nodes.emphasis, nodes.strong)):
