@@ -1,8 +1,9 @@
 """Gallery and errata, from a folder of results.
 
-The folder is the one that `ICLAB_SITE_RESULTS` names, or the newest of those kept in
-`records/`, or else one that a run of a few figures at smoke scale writes beside the
-site. Nothing is shown that was not run: what a folder lacks is said to be missing.
+The folder is the one that `ICLAB_SITE_RESULTS` names, or the record in `records/desk`,
+or that in `records/paper`, or else one that a run of a few figures at smoke scale
+writes beside the site. Nothing is shown that was not run: what a folder lacks is said
+to be missing.
 """
 
 import os
@@ -40,8 +41,8 @@ def folder() -> Path:
     named = os.environ.get("ICLAB_SITE_RESULTS")
     if named:
         return Path(named)
-    kept = [path for path in (_RECORDS / "desk", _RECORDS) if _whole(path)]
-    return kept[0] if kept else _SMOKE
+    kept = (_RECORDS / name for name in ("desk", "paper"))
+    return next((path for path in kept if _whole(path)), _SMOKE)
 
 
 def _whole(path: Path) -> bool:
@@ -89,9 +90,10 @@ def _figure(item: Item) -> str:
         lines += [_words(item.entry.statement), ""]
         lines += ["Not in the folder that this page was made from.", ""]
         return "\n".join([*lines, *_facts(item)])
-    if "svg" in item.files:
+    shown = next((kind for kind in ("svg", "png") if kind in item.files), None)
+    if shown:
         lines += [
-            f":::{{figure}} /{_copied(item, 'svg')}",
+            f":::{{figure}} /{_copied(item, shown)}",
             f":alt: {_plain(item.entry.statement)}",
             ":class: picture",
             "",
