@@ -197,6 +197,9 @@ class Types(SphinxPostTransform):
 # Texts of the source
 
 
+_OF_WORDS = (nodes.paragraph, nodes.caption, nodes.emphasis, nodes.strong)
+
+
 class Raised(SphinxPostTransform):
     """Raises and lowers what `A_i` and `x^{2k}` mean, as the report does."""
 
@@ -209,7 +212,7 @@ class Raised(SphinxPostTransform):
         if not in_formulas or self.env.docname == "reference/commands":
             return
         for text in list(self.document.findall(nodes.Text)):
-            if isinstance(text.parent, (nodes.paragraph, nodes.emphasis, nodes.strong)):
+            if isinstance(text.parent, _OF_WORDS):
                 pieces = list(_pieces(str(text)))
                 if len(pieces) > 1:
                     text.parent.replace(text, pieces)
