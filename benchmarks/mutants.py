@@ -387,6 +387,10 @@ class Record:
                 )
                 _save(CLAIMS, CLAIM_FIELDS, rows)
 
+    def told(self, scale: str, mutant: Mutant) -> dict[str, str]:
+        """What is known of a mutant at a scale, of whatever code it was known."""
+        return self.mutants.get((scale, mutant.key), {})
+
     def row(self, scale: str, mutant: Mutant) -> dict[str, str]:
         """What is known of a mutant at a scale, if its function is still the same."""
         row = self.mutants.get((scale, mutant.key), {})
@@ -402,17 +406,17 @@ class Record:
 def summary(record: Record) -> str:
     """How many mutants were shown at each scale, and which nobody saw."""
     every = table()
-    mutants = [one for one in every if record.row("smoke", one)]
-    smoke = [one for one in mutants if record.seen("smoke", one)]
+    mutants = [one for one in every if record.told("smoke", one)]
+    smoke = [one for one in mutants if record.told("smoke", one)["seen by"]]
     rest = [one for one in mutants if one not in smoke]
-    desk = [one for one in rest if record.seen("desk", one)]
+    desk = [one for one in rest if record.told("desk", one).get("seen by")]
     tests = [
         one
         for one in rest
-        if one not in desk and record.row("desk", one).get("tests") == "seen"
+        if one not in desk and record.told("desk", one).get("tests") == "seen"
     ]
     shown = len(mutants)
-    again = sum(bool(record.row("desk", one)) for one in rest)
+    again = sum(bool(record.told("desk", one)) for one in rest)
     lines = [
         "# Wrong formulas, and who sees them",
         "",
@@ -433,9 +437,9 @@ def summary(record: Record) -> str:
         lines += ["Not seen by a claim:", ""]
     for one in unseen:
         where = "tests see it" if one in tests else "no test was shown it"
-        if record.row("desk", one).get("tests") == "not seen":
+        if record.told("desk", one).get("tests") == "not seen":
             where = "tests do not see it either"
-        known = "smoke and desk" if record.row("desk", one) else "smoke alone"
+        known = "smoke and desk" if record.told("desk", one) else "smoke alone"
         lines.append(f"- `{one.key}` (shown at {known}; {where})")
     odd = [row for row in record.claims.values() if row["verdict"] not in GOOD]
     if odd:

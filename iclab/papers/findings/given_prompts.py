@@ -94,9 +94,15 @@ def _formula(case: Case, A: np.ndarray) -> float:
     Sigma, prior = jnp.asarray(_SIGMA), jnp.asarray(_OMEGA)
     if not case.looped:
         B = jnp.asarray(_LAYERS[1])
-        setting = {"covariance": Sigma, "weight_covariance": prior}
-        noise = {"noise_over_samples": share}
-        return float(transformer_loss_given(S, jnp.asarray(A), B, **setting, **noise))
+        loss = transformer_loss_given(
+            S,
+            jnp.asarray(A),
+            B,
+            covariance=Sigma,
+            weight_covariance=prior,
+            noise_over_samples=share,
+        )
+        return float(loss)
     return float(
         looped_loss_given(
             S,

@@ -53,7 +53,7 @@ def predict(case: Case):
 
 
 def decoy(case: Case):
-    """Ten times as much of everything; with B = 0, what is true of B free."""
+    """A tenth of the bounds and less; with B = 0, a loss below the least."""
     if case.free:
         return predict(case) / [10, 100, 200]
     return np.array([0.9, 1.0, 1.01])
@@ -71,8 +71,10 @@ def measure(case: Case, key, scale) -> Measured:
     found = least_squares(left, start, x_scale=np.abs(start)).x
     losses = np.sum(_left_over(*_split(found), h) ** 2, axis=1)
     seeming, margin = losses.mean(), STANDARD_ERRORS * losses.std() / len(h) ** 0.5
-    weights = map(jnp.asarray, _split(found))
-    true = float(scalar_transformer_loss(*weights, _DIMENSION, _SAMPLES))
+    a, b = _split(found)
+    true = float(
+        scalar_transformer_loss(jnp.asarray(a), jnp.asarray(b), _DIMENSION, _SAMPLES)
+    )
     reason = (
         f"a fixed batch; it says {seeming:.3g} ± {margin:.1g} of weights whose loss is"
         f" {true:.3g}, where the least is {least:.3g}"
