@@ -89,7 +89,7 @@ def reproduce(options: argparse.Namespace) -> int:
     start = time.perf_counter()
     if options.dry_run:
         store = _looked_at(options.out)
-        work, _ = _everything(options, store)
+        work, _ = _everything(options, *_named(options), store)
         return _say_plan(work, options, store)
     ended = run_reproduce(options)
     run, results, records = ended.run, ended.results, ended.records
@@ -111,6 +111,7 @@ def reproduce(options: argparse.Namespace) -> int:
 
 def run_reproduce(options: argparse.Namespace) -> Ended:
     """Run what is asked for into its folder, and print nothing about it."""
+    entries, changes = _named(options)  # mistakes first: they leave no folder
     folder = Path(options.out)
     start = time.perf_counter()
     store = _store(folder)
@@ -119,7 +120,7 @@ def run_reproduce(options: argparse.Namespace) -> Ended:
         results = ResultsFolder(folder, _facts(options), order)
     for problem in first(results.problems):
         say(options, problem)
-    work, cache = _everything(options, store)
+    work, cache = _everything(options, entries, changes, store)
     pages: list[Path] = []
 
     def report(run: Progress) -> None:
@@ -134,16 +135,24 @@ def run_reproduce(options: argparse.Namespace) -> Ended:
     return Ended(work.entries, run, results, page)
 
 
-def _everything(
-    options: argparse.Namespace, store: Store | None
-) -> tuple[Work, Cache | None]:
-    """Claims and figures that are asked for, with settings of their own or others."""
-    from iclab.cli._figures import FigureFolder
-
+def _named(
+    options: argparse.Namespace,
+) -> tuple[Sequence[Entry], Mapping[str, Any]]:
+    """Claims and figures that are asked for, and settings that are not their own."""
     entries = papers.select(options.ids)
     changes = asked_changes(options)
-    if changes:
-        entries = variants(entries, options, changes)
+    return (variants(entries, options, changes) if changes else entries), changes
+
+
+def _everything(
+    options: argparse.Namespace,
+    entries: Sequence[Entry],
+    changes: Mapping[str, Any],
+    store: Store | None,
+) -> tuple[Work, Cache | None]:
+    """The work of these items, and the cache that it uses."""
+    from iclab.cli._figures import FigureFolder
+
     scale, seed, cache = options.scale, options.seed, open_cache(options)
     figures = FigureFolder(
         Path(options.out),

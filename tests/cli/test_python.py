@@ -97,8 +97,12 @@ def test_settings_are_those_of_the_command_line(tmp_path):
     close = "unknown setting 'dimensions': did you mean dimension?"
     with refused(f"ahn2023/figure-1: {close}"):
         iclab.reproduce(
-            "ahn2023/figure-1", settings={"dimensions": 3}, out=tmp_path, quiet=True
+            "ahn2023/figure-1",
+            settings={"dimensions": 3},
+            out=tmp_path / "results",
+            quiet=True,
         )
+    assert not (tmp_path / "results").exists()
 
 
 def test_progress_in_a_notebook(monkeypatch):
