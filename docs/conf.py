@@ -59,6 +59,7 @@ os.environ["PATH"] = os.pathsep.join(
 _IPYTHON = HERE / "_build" / "ipython"
 (_IPYTHON / "profile_default").mkdir(parents=True, exist_ok=True)
 (_IPYTHON / "profile_default" / "ipython_kernel_config.py").write_text(
+    "c.IPKernelApp.log_level = 40\n"
     'c.InlineBackend.figure_formats = {"svg"}\n'
     'c.InlineBackend.rc = {"figure.figsize": (6.4, 3.4), "axes.grid": True,'
     ' "grid.alpha": 0.25, "svg.hashsalt": "iclab"}\n'
