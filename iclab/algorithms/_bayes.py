@@ -8,6 +8,7 @@ from iclab.algorithms._numbers import number
 from iclab.core import (
     AbstractPredictor,
     Prompt,
+    checked,
     finite_array,
     finite_number,
     is_traced,
@@ -30,6 +31,8 @@ class BayesOverTasks(AbstractPredictor):
     noise_variance: Float[Array, ""]
     prior: Float[Array, " T"]
 
+    @checked(types_only=True)
+    @checked(types_only=True)
     def __init__(
         self,
         tasks: Float[Array, "T d"],

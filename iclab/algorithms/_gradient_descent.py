@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 from iclab.core import (
     AbstractPredictor,
     Prompt,
+    checked,
     finite_array,
     positive_integer,
     require,
@@ -15,6 +16,11 @@ from iclab.core import (
 )
 
 
+def _sizes(value: Float[Array, " steps"]) -> Float[Array, " steps"]:
+    return jnp.asarray(value)
+
+
+@checked(types_only=True)
 class GradientDescent(AbstractPredictor):
     r"""Gradient descent from zero on $\frac1{2n}\sum_i(\langle w,x_i\rangle-y_i)^2$.
 
@@ -22,7 +28,7 @@ class GradientDescent(AbstractPredictor):
     η_t = `step_sizes[t]`; as many steps as there are sizes.
     """
 
-    step_sizes: Float[Array, " steps"] = eqx.field(converter=jnp.asarray)
+    step_sizes: Float[Array, " steps"] = eqx.field(converter=_sizes)
 
     def __check_init__(self):
         _vector("GradientDescent", "step_sizes", self.step_sizes)
@@ -42,6 +48,8 @@ class PreconditionedGradientDescent(AbstractPredictor):
     preconditioner: Float[Array, "d d"]
     step_sizes: Float[Array, " steps"]
 
+    @checked(types_only=True)
+    @checked(types_only=True)
     def __init__(
         self,
         preconditioner: Float[Array, "d d"],
@@ -61,6 +69,7 @@ class PreconditionedGradientDescent(AbstractPredictor):
         return prompt.query @ _descend(prompt, self.step_sizes, self.preconditioner)
 
 
+@checked(types_only=True)
 class GradientDescentPlusPlus(AbstractPredictor):
     r"""Gradient descent that also contracts the inputs between its steps (GD++).
 
@@ -73,8 +82,8 @@ class GradientDescentPlusPlus(AbstractPredictor):
     Assumes: inputs with covariance near the identity; whiten them otherwise.
     """
 
-    step_sizes: Float[Array, " steps"] = eqx.field(converter=jnp.asarray)
-    contractions: Float[Array, " steps"] = eqx.field(converter=jnp.asarray)
+    step_sizes: Float[Array, " steps"] = eqx.field(converter=_sizes)
+    contractions: Float[Array, " steps"] = eqx.field(converter=_sizes)
 
     def __check_init__(self):
         owner = "GradientDescentPlusPlus"
@@ -101,6 +110,7 @@ class GradientDescentPlusPlus(AbstractPredictor):
         return prediction
 
 
+@checked(types_only=True)
 class IterativeNewton(AbstractPredictor):
     r"""Newton's iteration for the pseudo-inverse of the second moment.
 

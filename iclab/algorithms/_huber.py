@@ -9,6 +9,7 @@ from iclab.algorithms._numbers import number
 from iclab.core import (
     AbstractPredictor,
     Prompt,
+    checked,
     finite_number,
     is_traced,
     positive_integer,
@@ -16,6 +17,7 @@ from iclab.core import (
 )
 
 
+@checked(types_only=True)
 class Huber(AbstractPredictor):
     r"""Regression with Huber's loss, square up to δ = `threshold` and linear beyond,
     $\min_w\sum_i\rho_\delta(y_i-\langle w,x_i\rangle)$.

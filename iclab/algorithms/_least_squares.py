@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from iclab.algorithms._numbers import number
-from iclab.core import AbstractPredictor, Prompt, finite_number
+from iclab.core import AbstractPredictor, Prompt, checked, finite_number
 
 
 class Zero(AbstractPredictor):
@@ -24,6 +24,7 @@ class Averaging(AbstractPredictor):
         return prompt.query @ prompt.correlation()
 
 
+@checked(types_only=True)
 class LeastSquares(AbstractPredictor):
     r"""Least squares; of minimum norm when there are fewer examples than dimensions.
 
@@ -40,6 +41,7 @@ class LeastSquares(AbstractPredictor):
         return prompt.query @ weight
 
 
+@checked(types_only=True)
 class Ridge(AbstractPredictor):
     r"""Ridge regression, $\hat w=(X^\top X+\lambda I)^{-1}X^\top y$.
 

@@ -6,9 +6,16 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from iclab.algorithms._numbers import number
-from iclab.core import AbstractPredictor, Prompt, finite_number, positive_integer
+from iclab.core import (
+    AbstractPredictor,
+    Prompt,
+    checked,
+    finite_number,
+    positive_integer,
+)
 
 
+@checked(types_only=True)
 class Lasso(AbstractPredictor):
     r"""Least squares with a penalty on absolute values,
     $\min_w\sum_i(y_i-\langle w,x_i\rangle)^2+\lambda\lVert w\rVert_1$.
@@ -74,6 +81,7 @@ class Lasso(AbstractPredictor):
         return w, change <= smallest
 
 
+@checked(types_only=True)
 class OrthogonalMatchingPursuit(AbstractPredictor):
     r"""Least squares on coordinates that are chosen one after the other.
 

@@ -9,6 +9,7 @@ from iclab._files import (
 )
 from iclab.core._checked import checked as checked
 from iclab.core._errors import (
+    array_size as array_size,
     finite_array as finite_array,
     finite_number as finite_number,
     is_traced as is_traced,
@@ -30,6 +31,7 @@ from iclab.core._prompt import Prompt as Prompt
 from iclab.core._rules import (
     Count as Count,
     Covariance as Covariance,
+    Limit as Limit,
     NonNegative as NonNegative,
     Number as Number,
     Positive as Positive,

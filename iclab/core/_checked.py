@@ -34,28 +34,37 @@ def checked(function: FunctionT, *, finite: bool = True) -> FunctionT: ...
 
 
 @typing.overload
-def checked(*, finite: bool) -> Callable[[FunctionT], FunctionT]: ...
+def checked(
+    *, finite: bool = True, types_only: bool = False
+) -> Callable[[FunctionT], FunctionT]: ...
 
 
-def checked(function: Any = None, *, finite: bool = True) -> Any:
+def checked(
+    function: Any = None, *, finite: bool = True, types_only: bool = False
+) -> Any:
     """Read the arguments of a function, or of a class's constructor, by annotation.
 
     A `finite` result is promised too: overflow is said, with the arguments that it may
     come from, and never returned. Inside a JAX transformation shapes and types are
-    checked, values are not.
+    checked, values are not. With `types_only` shapes and values are left to who has
+    better words for them, as classes with a `__check_init__` do.
     """
     if function is None:
-        return functools.partial(checked, finite=finite)
+        return functools.partial(checked, finite=finite, types_only=types_only)
+    require(callable(function), "checked", "function", "a function", _short(function))
     if isinstance(function, type):
-        wrapped = _reading(function.__init__, function.__name__, results=False)
+        wrapped = _reading(
+            function.__init__, function.__name__, results=False, types_only=types_only
+        )
         function.__init__ = wrapped  # pyright: ignore[reportAttributeAccessIssue]
         return function
     *_, name = words = function.__qualname__.split(".")
     owner = words[-2] if name == "__init__" else function.__qualname__
-    return _reading(function, owner, results=finite and name != "__init__")
+    results = finite and name != "__init__"
+    return _reading(function, owner, results=results, types_only=types_only)
 
 
-def _reading(function: Any, owner: str, *, results: bool) -> Any:
+def _reading(function: Any, owner: str, *, results: bool, types_only: bool) -> Any:
     signature = inspect.signature(function)
     annotations = {
         name: one.annotation
@@ -73,7 +82,7 @@ def _reading(function: Any, owner: str, *, results: bool) -> Any:
         axes = _Axes()
         for name, value in bound.arguments.items():
             if name in annotations:
-                argument = _Argument(owner, name, axes)
+                argument = _Argument(owner, name, axes, types_only)
                 bound.arguments[name] = argument.read(value, annotations[name])
         try:
             result = function(*bound.args, **bound.kwargs)
@@ -140,6 +149,7 @@ class _Argument:
     owner: str
     name: str
     axes: _Axes
+    types_only: bool = False
 
     def read(self, value: Any, annotation: Any) -> Any:
         """`value` as the annotation wants it."""
@@ -161,8 +171,9 @@ class _Argument:
     def _typed(self, value: Any, options: list[Any], rules: list[Any]) -> Any:
         arrays = [one for one in options if _is_array(one)]
         shaped = [one for one in arrays if one.dim_str.split()]
-        if any(_holds(one, "key") for one in arrays):
-            return self._key(value)
+        keys = [one for one in arrays if _holds(one, "key")]
+        if keys:
+            return self._key(value, many=any(one.dim_str for one in keys))
         real = float in options or any(_holds(one, "float") for one in arrays)
         if not real and not shaped and (int in options or arrays):
             return self._integer(value, rules)
@@ -199,7 +210,10 @@ class _Argument:
         if known.ndim > 0:
             self._refuse("a number", f"shape {known.shape}")
         number = float(known)
-        if not math.isfinite(number):
+        if self.types_only:
+            return value if isinstance(value, jax.Array) else number
+        infinite = any(rule.infinite for rule in rules if isinstance(rule, Rule))
+        if math.isnan(number) or (math.isinf(number) and not infinite):
             self._refuse(rules[0].words if rules else "finite", number)
         if plain or not isinstance(value, jax.Array):
             whole = isinstance(value, int) and abs(value) < 2**53
@@ -222,16 +236,18 @@ class _Argument:
             array = array.astype(float)
         if not jnp.issubdtype(array.dtype, kind):
             self._refuse(rule, f"{array.dtype} of shape {array.shape}")
+        if self.types_only:
+            return array
         if not self.axes.fit(array.shape, names, self.name):
             self._refuse(rule, f"shape {array.shape}")
         finite_array(array, self.owner, self.name)
         return array
 
-    def _key(self, value: Any) -> Any:
+    def _key(self, value: Any, *, many: bool) -> Any:
         dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
         new = dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
         old = dtype == jnp.uint32 and shape in ((2,), (4,))
-        if not old and not (new and shape == ()):
+        if not old and not (new and (many or shape == ())):
             self._refuse("a random key, as `jax.random.key(0)` makes one", value)
         return value
 
@@ -250,7 +266,10 @@ class _Argument:
             elif origin is collections.abc.Callable:
                 if callable(value):
                     return value
-            elif not isinstance(origin, type) or isinstance(value, origin):
+            elif origin is collections.abc.Sequence:
+                if _is_sequence(value):
+                    return value
+            elif not isinstance(origin, type) or _is_one(value, origin):
                 return value  # of the right class, or for the function to judge
         return self._refuse(" or ".join(map(_named, options)), value)
 
@@ -315,6 +334,22 @@ def _known(value: Any) -> np.ndarray | None:
         return None
     floating = array.dtype.kind in "iuf" or jnp.issubdtype(array.dtype, jnp.floating)
     return array if floating else None
+
+
+def _is_sequence(value: Any) -> bool:
+    """Whether there is a first and a last; letters of a word do not count."""
+    if isinstance(value, (np.ndarray, jax.Array)):
+        return value.ndim > 0
+    return isinstance(value, collections.abc.Sequence) and not isinstance(
+        value, (str, bytes)
+    )
+
+
+def _is_one(value: Any, kind: type) -> bool:
+    try:
+        return isinstance(value, kind)
+    except TypeError:  # a protocol that cannot be asked
+        return True
 
 
 def _options(annotation: Any) -> list[Any]:

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from iclab.core._rules import LARGEST_SIZE
+
 
 def require(holds: bool, owner: str, name: str, rule: str, value: object) -> None:
     """Raise ``owner: `name` must be rule, got value`` unless `holds`."""
@@ -33,6 +35,14 @@ def positive_integer(value: Any, owner: str, name: str) -> Any:
     found = repr(value) if integer is None else integer
     require(integer is not None and integer >= 1, owner, name, rule, found)
     return integer
+
+
+def array_size(value: Any, owner: str, name: str) -> Any:
+    """`value` as the length of an axis: a longer one can end the process."""
+    size = positive_integer(value, owner, name)
+    rule = f"an integer of at most {LARGEST_SIZE:,}"
+    require(is_traced(size) or size <= LARGEST_SIZE, owner, name, rule, size)
+    return size
 
 
 def finite_number(

@@ -1,10 +1,16 @@
 """The prompt: what every predictor sees."""
 
+from typing import Any
+
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
-from iclab.core._errors import positive_integer, require
+from iclab.core._errors import is_traced, positive_integer, require
+
+_ARRAYS = (jax.Array, np.ndarray, np.generic)
 
 
 class Prompt(eqx.Module):
@@ -35,7 +41,8 @@ class Prompt(eqx.Module):
         target: Float[Array, ""] | float = jnp.nan,
         count: Int[Array, ""] | int | None = None,
     ):
-        examples, labels, query = map(_floating, (examples, labels, query))
+        examples = _floating(examples, "examples")
+        labels, query = _floating(labels, "labels"), _floating(query, "query")
         matrix = examples.ndim == 2 and examples.shape[0] >= 1
         found = f"shape {examples.shape}"
         require(matrix, "Prompt", "examples", "an n×d matrix with n ≥ 1", found)
@@ -49,7 +56,7 @@ class Prompt(eqx.Module):
         self.examples = examples
         self.labels = labels
         self.query = query
-        self.target = jnp.asarray(target, dtype=labels.dtype)
+        self.target = _floating(target, "target").astype(labels.dtype)
         require(
             self.target.shape == (),
             "Prompt",
@@ -57,7 +64,7 @@ class Prompt(eqx.Module):
             "a number",
             f"shape {self.target.shape}",
         )
-        self.count = jnp.asarray(n if count is None else count)
+        self.count = jnp.asarray(n) if count is None else _count(count, n)
 
     @property
     def dimension(self) -> int:
@@ -92,8 +99,26 @@ class Prompt(eqx.Module):
         return self.gram(), self.correlation(), power
 
 
-def _floating(value: object) -> Array:
+def _floating(value: Any, name: str) -> Array:
     """`value` as an array of floating-point numbers; integers become floats."""
-    array = jnp.asarray(value)
+    try:
+        array = jnp.asarray(value)
+    except (TypeError, ValueError, OverflowError):
+        array = None
+    kinds = (jnp.floating, jnp.integer)
+    real = array is not None and any(jnp.issubdtype(array.dtype, k) for k in kinds)
+    require(real, "Prompt", name, "an array of real numbers", type(value).__name__)
+    assert array is not None
     floating = jnp.issubdtype(array.dtype, jnp.floating)
     return array if floating else array.astype(float)
+
+
+def _count(value: Any, n: int) -> Int[Array, ""]:
+    """How many of `n` examples are real: at least one."""
+    if not is_traced(value):
+        number = isinstance(value, _ARRAYS) and value.shape == ()
+        known = np.asarray(value).item() if number else value
+        whole = positive_integer(known, "Prompt", "count")
+        rule = f"at most {n}, the number of examples"
+        require(whole <= n, "Prompt", "count", rule, whole)
+    return jnp.asarray(value)

@@ -16,10 +16,11 @@ LARGEST_INTEGER = 10**50
 
 @dataclass(frozen=True)
 class Rule:
-    """What holds of a number, in words and as a test."""
+    """What holds of a number, in words and as a test; may it be infinite?"""
 
     words: str
     holds: Callable[[Any], Any]
+    infinite: bool = False
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,9 @@ class Matrix:
 
 def between(smallest: int, largest: int) -> Rule:
     """The rule of an integer, for annotations as `Annotated[int, between(1, 64)]`."""
+    for name, bound in (("smallest", smallest), ("largest", largest)):
+        if not isinstance(bound, int):
+            raise TypeError(f"between: `{name}` must be an integer, got {bound!r}")
     words = f"an integer from {smallest:,} to {largest:,}"
     return Rule(words, lambda n: smallest <= n <= largest)
 
@@ -41,6 +45,7 @@ _AT_LEAST_ONE = Rule("an integer ≥ 1", lambda n: n >= 1)
 Number = float | int | Float[Array, ""]
 Positive = Annotated[Number, Rule("> 0 and finite", lambda x: x > 0)]
 NonNegative = Annotated[Number, Rule("≥ 0 and finite", lambda x: x >= 0)]
+Limit = Annotated[float, Rule("> 0, or infinite", lambda x: x > 0, infinite=True)]
 Share = Annotated[Number, Rule("between 0 and 1", lambda x: 0 < x < 1)]
 
 # Whole numbers. A `Count` may be traced; a `Size` is the length of an array.

@@ -12,6 +12,7 @@ import safetensors
 import safetensors.numpy
 
 from iclab._files import write_whole
+from iclab.core._checked import checked
 
 # Everything that iclab adds to a file's header is the text under this one name.
 _NAME = "iclab"
@@ -25,6 +26,7 @@ class DamagedFile(ValueError):
     """A file that is cut short, altered, or no safetensors file at all."""
 
 
+@checked(finite=False)
 def write_tensors(
     path: str | os.PathLike[str],
     tensors: Mapping[str, np.ndarray],
@@ -40,12 +42,17 @@ def write_tensors(
     arrays = {name: np.ascontiguousarray(tensors[name]) for name in sorted(tensors)}
     # `ascontiguousarray` makes numbers without axes into vectors.
     arrays = {name: a.reshape(np.shape(tensors[name])) for name, a in arrays.items()}
-    known = {"sha256": _checksum(arrays, description), **description}
+    try:
+        known = {"sha256": _checksum(arrays, description), **description}
+    except (TypeError, ValueError) as error:
+        rule = "`description` must be a dictionary of JSON values"
+        raise TypeError(f"write_tensors: {rule}: {error}") from None
     metadata = {_NAME: json.dumps(known, sort_keys=True), **(header or {})}
     content = _in_order(safetensors.numpy.save(arrays, metadata=metadata))
     write_whole(Path(path), content, durable=True)
 
 
+@checked(finite=False)
 def read_tensors(
     path: str | os.PathLike[str],
 ) -> tuple[dict[str, np.ndarray], dict[str, Any] | None]:
@@ -53,6 +60,10 @@ def read_tensors(
 
     A sound file that was not written by `write_tensors` has no description.
     """
+    if not os.path.exists(path):
+        raise DamagedFile(
+            f"read_tensors: `path` must be a file that is there, got {path}"
+        )
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}

@@ -12,6 +12,7 @@ from iclab.core import (
     AbstractPredictor,
     Lengths,
     Prompt,
+    checked,
     context_lengths,
     html_curves,
     html_table,
@@ -141,6 +142,7 @@ def error_curve(
     )
 
 
+@checked(finite=False)
 def error_curve_of(
     predictions: Mapping[str, Float[Numbers, "prompts m"]],
     targets: Float[Numbers, " prompts"],
@@ -178,6 +180,7 @@ def error_curve_of(
     return _curves(owner, predictions, answers, lengths, normalisation, bootstrap)
 
 
+@checked(finite=False)
 def common_prompts(
     task: Task,
     examples: int,
@@ -199,11 +202,15 @@ def common_prompts(
     return _sample_groups(task, key, groups, prompts, n)
 
 
+@checked(finite=False)
 def predictions(
     predictor: AbstractPredictor, prompts: Prompt, lengths: Lengths
 ) -> Float[Array, "prompts m"]:
     """What is predicted for every prompt after its first `lengths` examples."""
     wanted = context_lengths(lengths, "predictions")
+    found = f"`target` of shape {prompts.target.shape}"
+    rule = "many, along a first axis (`jax.vmap`, or a task's `sample_batch`)"
+    require(prompts.target.ndim == 1, "predictions", "prompts", rule, found)
     total = len(prompts.target)
     size = min(_ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE, total)
     # Whole chunks have one shape; what fills the last one up is thrown away.
@@ -216,6 +223,7 @@ def predictions(
     return found.reshape(chunks * size, len(wanted))[:total]
 
 
+@checked(finite=False)
 def squared_errors(
     predictor: AbstractPredictor, prompts: Prompt, lengths: Lengths
 ) -> Float[Array, "prompts m"]:
@@ -322,7 +330,10 @@ def _sample_groups(
 
     def group(own: PRNGKeyArray) -> Prompt:
         for_task, for_prompts = jax.random.split(own)
-        return task(for_task).sample_batch(for_prompts, prompts, examples)
+        one = task(for_task)
+        rule, found = "a function that returns tasks", type(one).__name__
+        require(isinstance(one, AbstractTask), "common_prompts", "task", rule, found)
+        return one.sample_batch(for_prompts, prompts, examples)
 
     # One group at a time: a dot with two batch axes is more than XLA for CPUs likes.
     found = jax.lax.map(group, jax.random.split(key, groups))

@@ -4,11 +4,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from iclab.core import checked
 from iclab.models import Encoder, MultiHeadSoftmax
 from iclab.tasks import Representation
 from iclab.theory import representation_optimum_closed
 
 
+@checked(finite=False)
 def ridge_distance(
     model: MultiHeadSoftmax | Encoder,
     task: Representation,

@@ -7,11 +7,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, DTypeLike, Float, Int, PRNGKeyArray
 
-from iclab.core import Prompt, positive_integer, require
+from iclab.core import Prompt, array_size, checked, require
 from iclab.models._description import Savable
 from iclab.models._transformer_parts import Affine, Block, Norm
 
 
+@checked
 class Encoder(Savable):
     r"""Blocks of self-attention and a two-layer ReLU network, residuals around both.
 
@@ -54,11 +55,11 @@ class Encoder(Savable):
         `width` is d_model and `hidden` d_ff.
         """
         owner = "Encoder.random"
-        d = positive_integer(input_dim, owner, "input_dim")
-        L = positive_integer(layers, owner, "layers")
-        D = positive_integer(width, owner, "width")
-        F = positive_integer(hidden, owner, "hidden")
-        H = positive_integer(heads, owner, "heads")
+        d = array_size(input_dim, owner, "input_dim")
+        L = array_size(layers, owner, "layers")
+        D = array_size(width, owner, "width")
+        F = array_size(hidden, owner, "hidden")
+        H = array_size(heads, owner, "heads")
         require(D % H == 0, owner, "width", f"a multiple of `heads` = {H}", D)
         keys = jax.random.split(key, 6)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import equinox as eqx
 
-from iclab.core import DamagedFile, read_tensors, require
+from iclab.core import DamagedFile, checked, read_tensors, require
 from iclab.models import _description
 from iclab.models._encoder import Encoder
 from iclab.models._gpt2 import GPT2
@@ -34,6 +34,7 @@ _LIBRARY = (
 _WEIGHTS = resources.files("iclab.models") / "weights"
 
 
+@checked(finite=False)
 def save(model: eqx.Module, path: str | os.PathLike[str]) -> None:
     """Write any Equinox module to a safetensors file, for `load`.
 
@@ -46,6 +47,7 @@ def save(model: eqx.Module, path: str | os.PathLike[str]) -> None:
         _description.write(model, path)
 
 
+@checked(finite=False)
 def load(path: str | os.PathLike[str], *classes: type[eqx.Module]) -> Any:
     """The model in a file that `save` wrote, or a GPT-2 of Hugging Face's, or a folder.
 
@@ -71,6 +73,7 @@ def load(path: str | os.PathLike[str], *classes: type[eqx.Module]) -> Any:
         ) from None
 
 
+@checked(finite=False)
 def shipped(name: str) -> GPT2:
     """A trained model that comes with the package; `shipped_manifests` names them."""
     names = sorted(shipped_manifests())

@@ -15,6 +15,7 @@ from iclab.core import (
     AbstractPredictor,
     Lengths,
     Prompt,
+    array_size,
     context_lengths,
     positive_integer,
     require,
@@ -72,10 +73,10 @@ class GPT2(AbstractPredictor):
         dtype: DTypeLike = jnp.float32,
         key: PRNGKeyArray,
     ):
-        d = positive_integer(dimension, "GPT2", "dimension")
-        n = positive_integer(max_examples, "GPT2", "max_examples")
-        positive_integer(layers, "GPT2", "layers")
-        w = positive_integer(width, "GPT2", "width")
+        d = array_size(dimension, "GPT2", "dimension")
+        n = array_size(max_examples, "GPT2", "max_examples")
+        array_size(layers, "GPT2", "layers")
+        w = array_size(width, "GPT2", "width")
         self.heads = _divides(heads, w)
         keys = iter(jax.random.split(key, 4 * layers + 5))
         affine = functools.partial(_affine, dtype=dtype)
@@ -414,7 +415,7 @@ def _new_ends(
 
 
 def _divides(heads: int, width: int) -> int:
-    positive_integer(heads, "GPT2", "heads")
+    array_size(heads, "GPT2", "heads")
     rule = f"divisible by `heads` = {heads}"
     require(width % heads == 0, "GPT2", "width", rule, width)
     return heads

@@ -8,6 +8,7 @@ from iclab.core import (
     AbstractPredictor,
     Count,
     Prompt,
+    checked,
     finite_number,
     require,
     same_dimension,
@@ -35,6 +36,8 @@ class LinearSelfAttention(AbstractPredictor, Savable):
     key_query: Float[Array, "k k"]
     value_projection: Float[Array, "k k"]
 
+    @checked(types_only=True)
+    @checked(types_only=True)
     def __init__(
         self, key_query: Float[Array, "k k"], value_projection: Float[Array, "k k"]
     ):

@@ -9,6 +9,7 @@ from iclab.core import (
     AbstractPredictor,
     Count,
     Prompt,
+    checked,
     finite_array,
     is_traced,
     require,
@@ -18,6 +19,7 @@ from iclab.models._description import Savable
 from iclab.models._linear_self_attention import LinearSelfAttention
 
 
+@checked(types_only=True)
 class LinearTransformer(AbstractPredictor, Savable):
     r"""k layers of linear attention with residual connections.
 

@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 from iclab.core import (
     AbstractPredictor,
     Prompt,
+    checked,
     finite_array,
     positive_integer,
     require,
@@ -17,6 +18,7 @@ from iclab.models._description import Savable
 from iclab.models._linear_transformer import LinearTransformer
 
 
+@checked(types_only=True)
 class UntiedTransformer(AbstractPredictor, Savable):
     r"""L layers of linear attention, each with weights of its own.
 
@@ -103,6 +105,8 @@ class LoopedTransformer(AbstractPredictor, Savable):
     u: Float[Array, " d"]
     loops: int = eqx.field(static=True)
 
+    @checked(types_only=True)
+    @checked(types_only=True)
     def __init__(
         self,
         A: Float[Array, "d d"],
@@ -111,7 +115,7 @@ class LoopedTransformer(AbstractPredictor, Savable):
         loops: int = 1,
     ):
         self.A = A
-        self.u = jnp.zeros_like(A[0]) if u is None else u
+        self.u = jnp.zeros(A.shape[-1:], A.dtype) if u is None else u
         self.loops = loops
 
     def __check_init__(self):

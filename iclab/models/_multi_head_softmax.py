@@ -6,6 +6,8 @@ from jaxtyping import Array, DTypeLike, Float, Int, PRNGKeyArray
 
 from iclab.core import (
     Prompt,
+    array_size,
+    checked,
     finite_array,
     finite_number,
     positive_integer,
@@ -14,6 +16,7 @@ from iclab.core import (
 from iclab.models._description import Savable
 
 
+@checked(types_only=True)
 class MultiHeadSoftmax(Savable):
     r"""Predicts the labels of all K tokens from the labels of the first N.
 
@@ -62,9 +65,9 @@ class MultiHeadSoftmax(Savable):
         Source: yang2024, Proposition 1 and Theorem 1.
         """
         owner = "MultiHeadSoftmax.random"
-        H = positive_integer(heads, owner, "heads")
-        d = positive_integer(input_dim, owner, "input_dim")
-        K = positive_integer(dictionary_size, owner, "dictionary_size")
+        H = array_size(heads, owner, "heads")
+        d = array_size(input_dim, owner, "input_dim")
+        K = array_size(dictionary_size, owner, "dictionary_size")
         finite_number(scale, owner, "scale", at_least=0)
         Q = scale * jax.random.normal(key, (H, d, d))
         return cls(Q.astype(dtype), jnp.zeros((H, K), dtype))

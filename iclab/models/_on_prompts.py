@@ -8,6 +8,7 @@ from jaxtyping import Array, Float, Int
 from iclab.core import (
     AbstractPredictor,
     Prompt,
+    checked,
     finite_array,
     is_traced,
     require,
@@ -42,6 +43,8 @@ class OnPrompts(AbstractPredictor, Savable):
     tokens: Float[Array, "K d"] | None
     query: Int[Array, ""] | None
 
+    @checked(types_only=True)
+    @checked(types_only=True)
     def __init__(
         self,
         model: MultiHeadSoftmax | Encoder,

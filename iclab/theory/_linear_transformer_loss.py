@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, UInt32
 
 from iclab.core import (
+    SecondMoment,
     checked,
     covariance_matrix,
     finite_array,
@@ -312,19 +313,19 @@ def scalar_filter(
 
 @checked
 def transformer_loss_given(
-    sample_covariance: Float[Array, "d d"],
+    sample_covariance: SecondMoment,
     A: Float[Array, "k d d"],
     B: Float[Array, "k d d"] | None,
     *,
-    covariance: Float[Array, "d d"],
-    weight_covariance: Float[Array, "d d"],
+    covariance: SecondMoment,
+    weight_covariance: SecondMoment,
     noise_over_samples: Number = 0.0,
 ) -> Float[Array, ""]:
     r"""Loss on prompts with a given sample covariance, tr(ΩGΣGᵀ) + (σ²/n) tr(SHΣHᵀ).
 
     G, A, B, Σ, Ω as in `sampled_transformer_loss`, S = `sample_covariance`, SH = I − G
-    and σ²/n = `noise_over_samples`: the mean over S is the in-context loss. Values are
-    not checked, so that it can be mapped over millions of draws.
+    and σ²/n = `noise_over_samples`: the mean over S is the in-context loss. Inside
+    `vmap` or `jit` values are not checked: it can be mapped over millions of draws.
 
     Source: ahn2023, (5) with the parameters (13), w and the query integrated out.
     Assumes: E w wᵀ = Ω, E x_q x_qᵀ = Σ.

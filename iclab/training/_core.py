@@ -15,7 +15,7 @@ import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
-from iclab.core import finite_number, positive_integer, require
+from iclab.core import Limit, checked, finite_number, positive_integer, require
 from iclab.runs import assigned_devices
 from iclab.training._at_work import asked_precision, at_work
 from iclab.training._hooks import Hook, Record
@@ -34,6 +34,7 @@ Rule = Optimiser | optax.GradientTransformation
 _LONGEST_CALL, _CALL_SECONDS = 256, 0.5
 
 
+@checked(finite=False)
 def fit(
     problem: AbstractProblem,
     model: ModelT,
@@ -44,7 +45,7 @@ def fit(
     key: Keys | None = None,
     runs: tuple[int, ...] = (),
     hooks: Sequence[Hook] = (),
-    limit: float = math.inf,
+    limit: Limit = math.inf,
     precision: Precision | None = None,
     owner: str = "fit",
 ) -> Trained[ModelT]:
@@ -81,6 +82,7 @@ class Course(Generic[ModelT]):
     last checkpoint, if a hook writes them.
     """
 
+    @checked
     def __init__(
         self,
         owner: str,
@@ -92,7 +94,7 @@ class Course(Generic[ModelT]):
         key: Keys,
         runs: tuple[int, ...],
         hooks: Sequence[Hook],
-        limit: float,
+        limit: Limit,
         precision: Precision | None,
     ):
         self.owner, self.problem, self.hooks = owner, problem, tuple(hooks)

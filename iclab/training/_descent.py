@@ -7,16 +7,18 @@ from typing import TypeVar
 import optax
 from jaxtyping import Array, Float, PyTree
 
-from iclab.core import positive_integer
+from iclab.core import Limit, checked, positive_integer
 from iclab.training._core import fit, path, split
 from iclab.training._hooks import Record
 from iclab.training._problem import Exact
 from iclab.training._progress import Progress
+from iclab.training._starts import scalar
 from iclab.training._trained import Trained
 
 ParametersT = TypeVar("ParametersT")
 
 
+@checked(finite=False)
 def descend(
     loss: Callable[[ParametersT], Float[Array, ""]],
     start: ParametersT,
@@ -25,7 +27,7 @@ def descend(
     optimiser: optax.GradientTransformation,
     record: Callable[[ParametersT], PyTree] | None = None,
     every: int = 256,
-    limit: float = math.inf,
+    limit: Limit = math.inf,
     show_progress: bool | None = None,
 ) -> Trained[ParametersT]:
     """Minimise `loss` from `start` with an optax optimiser; `optax.sgd` is plain GD.
@@ -37,6 +39,7 @@ def descend(
     """
     positive_integer(every, "descend", "every")
     split(start, "descend", "start")
+    scalar(loss, start, "descend")
     return fit(
         Exact(loss),
         start,
@@ -51,6 +54,7 @@ def descend(
     )
 
 
+@checked(finite=False)
 def descent_path(
     loss: Callable[[ParametersT], Float[Array, ""]],
     start: ParametersT,
@@ -66,6 +70,7 @@ def descent_path(
     what follows repeats: then `step` is smaller than `steps`. `descend` is for long
     runs.
     """
+    scalar(loss, start, "descent_path")
     return path(
         loss,
         start,

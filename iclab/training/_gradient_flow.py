@@ -10,12 +10,20 @@ import jax.numpy as jnp
 import optimistix as optx
 from jaxtyping import Array, Float, PyTree
 
-from iclab.core import finite_number, positive_integer, require
+from iclab.core import (
+    checked,
+    finite_number,
+    is_traced,
+    positive_integer,
+    require,
+)
+from iclab.training._starts import like_start, parameters, scalar
 from iclab.training._trained import Trained
 
 ParametersT = TypeVar("ParametersT", bound=PyTree)
 
 
+@checked(finite=False)
 def integrate_flow(
     field: Callable[[ParametersT], ParametersT],
     start: ParametersT,
@@ -42,6 +50,10 @@ def integrate_flow(
     finite_number(tolerance, owner, "tolerance")
     require(tolerance > 0, owner, "tolerance", "> 0", tolerance)
     positive_integer(max_steps, owner, "max_steps")
+    for name, value in (("rtol", rtol), ("atol", atol), ("max_time", max_time)):
+        require(is_traced(value) or value > 0, owner, name, "> 0", value)
+    start = parameters(start, owner)
+    like_start(field, start, owner)
 
     def norm(y: ParametersT) -> Float[Array, ""]:
         return jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(field(y))))
@@ -94,6 +106,7 @@ def integrate_flow(
     )
 
 
+@checked(finite=False)
 def gradient_flow(
     loss: Callable[[ParametersT], Float[Array, ""]],
     start: ParametersT,
@@ -109,6 +122,8 @@ def gradient_flow(
 
     Any pytree of arrays may be the parameters; options as in `integrate_flow`.
     """
+    start = parameters(start, "gradient_flow")
+    scalar(loss, start, "gradient_flow")
     gradient = jax.grad(loss)
 
     def field(y: ParametersT) -> ParametersT:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import finite_number, require
+from iclab.core import checked, finite_number, require
 
 Loss = Callable[[Float[Array, "*n"], Float[Array, "*n"]], Float[Array, "*n"]]
 
 
+@checked(finite=False)
 def squared(
     prediction: Float[Array, "*n"], target: Float[Array, "*n"]
 ) -> Float[Array, "*n"]:

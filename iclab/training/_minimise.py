@@ -12,9 +12,10 @@ import optax
 from jax.core import Tracer
 from jaxtyping import Array, Float, PyTree
 
-from iclab.core import finite_number, positive_integer, require
+from iclab.core import checked, finite_number, positive_integer, require
 from iclab.runs import bench
 from iclab.training._at_work import Keeper
+from iclab.training._starts import parameters, scalar
 from iclab.training._trained import Trained
 
 ParametersT = TypeVar("ParametersT", bound=PyTree)
@@ -35,6 +36,7 @@ class _State(NamedTuple):
     records: PyTree
 
 
+@checked(finite=False)
 def minimise(
     loss: Callable[[ParametersT], Float[Array, ""]],
     start: ParametersT,
@@ -60,6 +62,8 @@ def minimise(
     positive_integer(memory, owner, "memory")
     finite_number(tolerance, owner, "tolerance")
     require(tolerance >= 0, owner, "tolerance", "≥ 0", tolerance)
+    start = parameters(start, owner)
+    scalar(loss, start, owner)
     state = _begin(loss, start, max_steps, memory)
     if isinstance(state.norm, Tracer) or bench() is None:
         until = jnp.asarray(max_steps)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from iclab.core import finite_number, require
+from iclab.core import Limit, checked, finite_number, require
 from iclab.models import Encoder, MultiHeadSoftmax
 from iclab.tasks import Representation
 from iclab.theory import (
@@ -27,6 +27,7 @@ DictionaryModel = MultiHeadSoftmax | Encoder
 Number = float | Float[Array, ""]
 
 
+@checked(finite=False)
 def exact_gap(
     task: Representation,
 ) -> Callable[[MultiHeadSoftmax], Float[Array, ""]]:
@@ -39,6 +40,7 @@ def exact_gap(
     return _Gap(task, representation_optimum(task.features, N, tau))
 
 
+@checked(finite=False)
 def exact_loss(
     task: Representation,
 ) -> Callable[[MultiHeadSoftmax], Float[Array, ""]]:
@@ -69,6 +71,7 @@ def two_rates(key_query: Number, value: Number) -> optax.GradientTransformation:
     return optax.stateless(scale)
 
 
+@checked(finite=False)
 def train_exact(
     model: MultiHeadSoftmax,
     task: Representation,
@@ -77,7 +80,7 @@ def train_exact(
     optimiser: optax.GradientTransformation,
     record: Callable[[MultiHeadSoftmax], PyTree] | None = None,
     every: int = 256,
-    limit: float = math.inf,
+    limit: Limit = math.inf,
     show_progress: bool | None = None,
 ) -> Trained[MultiHeadSoftmax]:
     """Train on the population loss itself; options as in `descend`."""
@@ -93,6 +96,7 @@ def train_exact(
     )
 
 
+@checked(finite=False)
 def batch_loss(
     model: DictionaryModel,
     tokens: Float[Array, "K d"],
@@ -104,6 +108,9 @@ def batch_loss(
     label vectors, of which the first N = `context_length` labels are shown. Another
     `loss` takes the place of the square.
     """
+    rule = f"from 1 to {len(tokens)}, the number of tokens"
+    fits = 1 <= context_length <= len(tokens)
+    require(fits, "batch_loss", "context_length", rule, context_length)
     predict = jax.vmap(lambda shown: model(tokens, shown))
     return jnp.mean(loss(predict(labels[:, :context_length]), labels)) / 2
 
@@ -119,6 +126,7 @@ class OverRepresentation(AbstractProblem):
     curriculum: Curriculum
     pointwise: Loss
 
+    @checked
     def __init__(self, task: Representation, *, loss: Loss = squared):
         self.task, self.pointwise = task, loss
         self.curriculum = Curriculum.constant(task.dictionary_size, task.dimension)
@@ -150,6 +158,6 @@ class _Gap(eqx.Module):
 
 def _centred(owner: str, task: Representation) -> None:
     mean, square = task.law.moments()
-    rule = "of mean 0 and variance 1 (Assumption 1)"
+    rule = "one whose `law` has mean 0 and variance 1 (Assumption 1)"
     found = f"mean {mean:g} and E λ² = {square:g}"
-    require((mean, square) == (0.0, 1.0), owner, "law", rule, found)
+    require((mean, square) == (0.0, 1.0), owner, "task", rule, found)

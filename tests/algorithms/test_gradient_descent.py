@@ -189,7 +189,7 @@ EYE = jnp.eye(3)
         ),
         (
             lambda: IterativeNewton(2.5),  # pyright: ignore[reportArgumentType]
-            "IterativeNewton: `iterations` must be an integer ≥ 1, got 2.5",
+            "IterativeNewton: `iterations` must be an integer, got 2.5",
         ),
     ],
 )

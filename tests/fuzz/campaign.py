@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -76,7 +77,8 @@ def outcome(function: Any, arguments: dict[str, Any]) -> str | None:
             bad = not known and not _finite(result)
     except TooLong:
         return f"no answer in {SECONDS} s"
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, eqx.EquinoxRuntimeError) as error:
+        # The last is how a solver says, from inside compiled code, that it gave up.
         names = inspect.signature(function).parameters
         text = str(error)
         if any(re.search(rf"\b{name}\b", text) for name in names):

@@ -149,8 +149,8 @@ def test_samples_are_those_of_the_task():
 @pytest.mark.usefixtures("unchecked")
 def test_mistakes_are_named():
     message = (
-        "exact_gap: `law` must be of mean 0 and variance 1 (Assumption 1),"
-        " got mean 1 and E λ² = 5"
+        "exact_gap: `task` must be one whose `law` has mean 0 and variance 1"
+        " (Assumption 1), got mean 1 and E λ² = 5"
     )
     with refused(message):
         exact_gap(FAR)

@@ -1,0 +1,54 @@
+"""Calls that once hung, aborted the process or answered nonsense with a number."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from iclab import core, models, tasks, theory, training
+
+HUGE = 2**63 - 1
+KEY = jax.random.key(0)
+SOFTMAX = models.MultiHeadSoftmax(jnp.eye(2)[None], jnp.ones((1, 3)))
+
+pytestmark = pytest.mark.usefixtures("unchecked")
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("dimension", lambda: models.GPT2.of_size("tiny", HUGE, 2, key=KEY)),
+        ("max_examples", lambda: models.GPT2.of_size("tiny", 2, HUGE, key=KEY)),
+        ("dictionary_size", lambda: models.MultiHeadSoftmax.random(
+            KEY, heads=1, input_dim=2, dictionary_size=HUGE)),
+        ("input_dim", lambda: models.MultiHeadSoftmax.random(
+            KEY, heads=1, input_dim=HUGE, dictionary_size=2)),
+        ("width", lambda: models.Encoder.random(
+            KEY, input_dim=2, width=HUGE - 7, heads=1)),
+        ("loops", lambda: theory.marchenko_pastur_looped_optimum(0.5, 10**18)),
+        ("seed", lambda: training.Plan(steps=1, seed=2**63)),
+        ("seed", lambda: training.Plan(steps=1, seed=-1)),
+        ("matrix", lambda: core.inverse_square_root(np.diag([1.0, 0.0]))),
+        ("matrix", lambda: core.inverse_square_root(-np.eye(2))),
+        ("matrix", lambda: core.square_root(-np.eye(2))),
+        ("count", lambda: core.Prompt(np.eye(2), [1.0, 2.0], [0.0, 1.0], count=0)),
+        ("count", lambda: core.Prompt(np.eye(2), [1.0, 2.0], [0.0, 1.0], count=3)),
+        ("covariance", lambda: tasks.LinearRegression(np.diag([1.0, -1.0]))),
+        ("noise_std", lambda: tasks.LinearRegression(np.eye(2), noise_std=-0.5)),
+        ("context_length", lambda: training.batch_loss(
+            SOFTMAX, np.eye(3, 2), np.ones((1, 3)), -1)),
+        ("context_length", lambda: training.batch_loss(
+            SOFTMAX, np.eye(3, 2), np.ones((1, 3)), 4)),
+    ],
+)  # fmt: skip
+def test_refused_by_name(name, call):
+    with pytest.raises((ValueError, TypeError), match=f"`{name}`"):
+        call()
+
+
+def test_a_loss_given_a_second_moment_that_is_none():
+    eye, A = jnp.eye(2), jnp.zeros((1, 2, 2))
+    with pytest.raises(ValueError, match="`sample_covariance`"):
+        theory.transformer_loss_given(
+            -eye, A, None, covariance=eye, weight_covariance=eye
+        )

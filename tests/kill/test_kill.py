@@ -1,0 +1,28 @@
+"""A few kills of what starts quickly; `python -m tests.kill` makes many, of all."""
+
+import random
+
+from tests.kill.campaign import campaign
+from tests.kill.targets import Sweep
+
+
+def test_a_sweep_loses_nothing(tmp_path):
+    target = Sweep("sweep", tmp_path, jobs=6, seconds=0.1)
+    tally = campaign(target, 3, random.Random(0))
+    assert (tally.kills, tally.lost) == (3, [])
+    assert tally.kept >= target.jobs
+
+
+def test_what_is_lost_is_seen(tmp_path):
+    class Careless(Sweep):
+        """One that forgets a job that it has done."""
+
+        def kept(self, out):
+            found = super().kept(out)
+            for name in sorted(found)[:1]:
+                (out / "store" / name[:2] / name / "manifest.json").unlink()
+            return found
+
+    target = Careless("sweep", tmp_path, jobs=6, seconds=0.1)
+    tally = campaign(target, 2, random.Random(0))
+    assert tally.lost != []
