@@ -86,7 +86,7 @@ def _one_run(
     if killing and run.poll() is None:
         # Many kills soon after a beginning, some late: jobs end, files are written.
         time.sleep(moments.uniform(0, span) * moments.random() ** 2)
-    ended = not killing or run.poll() is not None
+    ended, at_work = not killing or run.poll() is not None, False
     if not ended:
         at_work = target.at_work(out)
         os.killpg(run.pid, signal.SIGKILL)
