@@ -18,6 +18,7 @@ from iclab import papers
 from iclab.cli import _run as _run_module, main
 from iclab.evidence import Claim, Entry, Measured
 from iclab.runs import Cache, EngineProblem, Processes
+from tests.cli.cheap import complaints
 from tests.report import example
 
 CLAIMS = [entry for entry in papers.select() if entry.kind == "claim"]
@@ -252,7 +253,7 @@ def test_what_is_in_the_way_is_one_line(tmp_path, capsys, fake, name):
     fake()
     (tmp_path / name).mkdir(parents=True)
     assert main(["reproduce", QUICK, "--out", str(tmp_path)]) == 2
-    error = capsys.readouterr().err
+    error = complaints(capsys.readouterr().err)
     assert re.fullmatch(r"iclab reproduce: cannot .*: Is a directory\n", error)
 
 
@@ -270,7 +271,7 @@ def test_a_full_disk_is_one_line(tmp_path, capsys, fake, monkeypatch, name, what
 
     monkeypatch.setattr("iclab._files.os.replace", full)
     assert main(["reproduce", QUICK, "--out", str(tmp_path)]) == 2
-    assert capsys.readouterr().err == (
+    assert complaints(capsys.readouterr().err) == (
         f"iclab reproduce: cannot write {what}{tmp_path}: No space left on device\n"
     )
     assert not list(tmp_path.glob("**/.*.draft"))
@@ -286,7 +287,8 @@ def test_an_engine_that_fails_keeps_what_was_done(tmp_path, capsys, fake, monkey
 
     monkeypatch.setattr(_run_module, "run_jobs", breaks)
     assert main(["reproduce", QUICK, "--out", str(tmp_path)]) == 2
-    assert capsys.readouterr().err == "iclab reproduce: the cluster is gone\n"
+    error = complaints(capsys.readouterr().err)
+    assert error == "iclab reproduce: the cluster is gone\n"
     (record,) = json.loads((tmp_path / "results.json").read_text())["results"]
     assert record["verdict"] == "holds"
 
@@ -355,7 +357,7 @@ def test_a_cache_that_cannot_be_used(tmp_path, capsys, monkeypatch, fake):
     # Nobody has named it: then it is left alone.
     monkeypatch.setenv("ICLAB_CACHE", str(shared))
     assert main(["check", QUICK]) == 0
-    said = capsys.readouterr().err
+    said = complaints(capsys.readouterr().err)
     assert said.startswith(f"iclab check: {reason}")
     assert said.endswith("; going on without\n")
     assert list(shared.iterdir()) == []
