@@ -177,10 +177,14 @@ class _Argument:
         real = float in options or any(_holds(one, "float") for one in arrays)
         if not real and not shaped and (int in options or arrays):
             return self._integer(value, rules)
+        others = [one for one in options if one not in (int, float, *arrays)]
+        if any(_is_other(value, one) for one in others):
+            return value
         known = _known(value)
         axes = 0 if known is None else known.ndim
-        if shaped and (len(options) == 1 or axes > 0):
-            return self._array(value, shaped[0])
+        scalar = len(shaped) < len(arrays) or int in options or float in options
+        if shaped and (axes > 0 or not scalar):
+            return self._array(value, shaped[0], others)
         if real:
             plain = not arrays
             return self._number(value, plain, rules)
@@ -220,10 +224,11 @@ class _Argument:
             return value if whole and not plain else number
         return value if known.dtype.kind == "f" else value.astype(float)
 
-    def _array(self, value: Any, annotation: Any) -> Any:
+    def _array(self, value: Any, annotation: Any, others: list[Any]) -> Any:
         whole = not _holds(annotation, "float")
         names = annotation.dim_str.split()
         rule = self.axes.rule(names, "integers" if whole else "numbers")
+        rule = " or ".join([rule, *map(_named, others)])
         array = value
         if not isinstance(value, jax.Array):
             known = _known(value)
@@ -343,6 +348,22 @@ def _is_sequence(value: Any) -> bool:
     return isinstance(value, collections.abc.Sequence) and not isinstance(
         value, (str, bytes)
     )
+
+
+def _is_other(value: Any, annotation: Any) -> bool:
+    """Whether `value` is the function, word or object that may stand for numbers.
+
+    Collections may not: numbers are in them too.
+    """
+    origin = get_origin(annotation) or annotation
+    if origin is Literal:
+        return isinstance(value, (str, int)) and value in get_args(annotation)
+    if origin is collections.abc.Callable:
+        return callable(value)
+    if not isinstance(origin, type) or origin is bool:
+        return False
+    collection = issubclass(origin, collections.abc.Collection) and origin is not str
+    return not collection and _is_one(value, origin)
 
 
 def _is_one(value: Any, kind: type) -> bool:

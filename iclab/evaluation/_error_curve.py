@@ -69,6 +69,18 @@ class ErrorCurve(eqx.Module):
 class Curves(dict[str, ErrorCurve]):
     """Error curves by name: a dictionary that notebooks show as table and picture."""
 
+    def __init__(
+        self, curves: Mapping[str, ErrorCurve] | None = None, /, **named: ErrorCurve
+    ):
+        rule = "a dictionary of `ErrorCurve`"
+        given = {} if curves is None else curves
+        known = isinstance(given, Mapping)
+        require(known, "Curves", "curves", rule, type(curves).__name__)
+        super().__init__(given, **named)
+        for name, curve in self.items():
+            found = f"{type(curve).__name__} for {name!r}"
+            require(isinstance(curve, ErrorCurve), "Curves", "curves", rule, found)
+
     def _repr_html_(self) -> str:
         if not self:
             return "<p>no curves</p>"

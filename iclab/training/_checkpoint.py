@@ -12,6 +12,7 @@ from jaxtyping import PyTree
 
 from iclab.core import (
     DamagedFile,
+    checked,
     description_of,
     read_tensors,
     remove_drafts,
@@ -36,6 +37,7 @@ class Checkpoints:
     Two by default: if the last is damaged, the one before it serves.
     """
 
+    @checked
     def __init__(self, folder: str | os.PathLike[str], *, keep: int = 2):
         self.folder = Path(folder)
         self.keep = keep

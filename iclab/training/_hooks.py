@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
-from iclab.core import finite_number, positive_integer, require
+from iclab.core import Size, checked, finite_number, positive_integer, require
 from iclab.training._problem import AbstractProblem, drawn
 
 
@@ -59,6 +59,7 @@ class Hook:
 class Record(Hook):
     """Keeps `look(model)` at the start, at every multiple of `every` and at the end."""
 
+    @checked
     def __init__(self, look: Callable[[Any], PyTree], every: int):
         self.every = positive_integer(every, "Record", "every")
         self._raw, self._look = look, eqx.filter_jit(look)
@@ -114,10 +115,11 @@ class Validation(Hook):
     as it will be at the end of it. `train` writes the loss into its metrics.
     """
 
+    @checked
     def __init__(
         self,
         problem: AbstractProblem,
-        count: int,
+        count: Size,
         *,
         key: PRNGKeyArray,
         every: int = 100,
@@ -125,7 +127,6 @@ class Validation(Hook):
         self.every = positive_integer(every, "Validation", "every")
         self.best: Any = None
         self._problem, self._stage = problem, problem.curriculum.last()
-        count = positive_integer(count, "Validation", "count")
         self._samples = drawn(problem, self._stage, count, key)
         self._losses: list[float] = []
         self._steps: list[int] = []
@@ -178,6 +179,7 @@ class EarlyStopping(Hook):
     To have fallen, a loss must be below the least one before by more than `margin`.
     """
 
+    @checked
     def __init__(
         self, validation: Validation, *, patience: int = 10, margin: float = 0.0
     ):

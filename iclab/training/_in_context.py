@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
-from iclab.core import Prompt, positive_integer, require
+from iclab.core import Prompt, Size, checked, require
 from iclab.tasks import AbstractTask
 from iclab.training._curriculum import Curriculum, Stage
 from iclab.training._losses import Loss, squared
@@ -34,16 +34,16 @@ class InContext(AbstractProblem):
     positions: Literal["all", "final"]
     pointwise: Loss
 
+    @checked
     def __init__(
         self,
         task: AbstractTask,
-        points: int,
+        points: Size,
         *,
         curriculum: Curriculum | None = None,
         positions: Literal["all", "final"] = "all",
         loss: Loss = squared,
     ):
-        positive_integer(points, "InContext", "points")
         require(points >= 2, "InContext", "points", "≥ 2", points)
         known = positions in ("all", "final")
         require(known, "InContext", "positions", "all or final", repr(positions))
@@ -79,9 +79,13 @@ class InContext(AbstractProblem):
     def loss(
         self, model: Any, samples: PyTree[Array], stage: Stage
     ) -> Float[Array, ""]:
+        found = type(model).__name__
         if self.positions == "final":
+            require(callable(model), "InContext", "model", "a predictor", found)
             return jnp.mean(self.pointwise(jax.vmap(model)(samples), samples.target))
         inputs, labels = samples
+        rule = "a predictor at all positions, with `predictions`"
+        require(hasattr(model, "predictions"), "InContext", "model", rule, found)
         errors = self.pointwise(jax.vmap(model.predictions)(inputs, labels), labels)
         counts = jnp.arange(stage.points) < stage.active_points
         total = jnp.sum(jnp.where(counts[None], errors, 0))

@@ -12,6 +12,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from iclab.core import (
     Prompt,
+    Size,
+    checked,
     finite_number,
     positive_integer,
     require,
@@ -27,6 +29,7 @@ from iclab.training._in_context import InContext
 from iclab.training._trained import Trained
 
 
+@checked(finite=False)
 def looped_gradient_flow(
     start: Float[Array, "d d"],
     *,
@@ -111,13 +114,14 @@ class Loops(eqx.Module):
         return UntiedTransformer(active[:, None, None] * A, active[:, None] * u)(prompt)
 
 
+@checked(finite=False)
 def fit_loops(
     task: AbstractTask,
     *,
     loops: Sequence[int],
-    seeds: int,
-    examples: int,
-    batch: int,
+    seeds: Size,
+    examples: Size,
+    batch: Size,
     steps: int,
     optimiser: optax.GradientTransformation,
     key: PRNGKeyArray,

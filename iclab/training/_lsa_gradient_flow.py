@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, Int
 
 from iclab.core import (
     Count,
+    checked,
     covariance_matrix,
     positive_integer,
     square_matrix,
@@ -32,6 +33,7 @@ from iclab.training._trained import Trained
 Blocks = tuple[Float[Array, "*saved d d"], Float[Array, "*saved"]]
 
 
+@checked(finite=False)
 def lsa_gradient_flow(
     law: Float[Array, "d d"] | RandomCovariance,
     context_length: Count,
@@ -54,7 +56,7 @@ def lsa_gradient_flow(
         loss, distribution, V = lsa_loss_random_covariance, law.moments(), None
         d = law.dimension
     else:
-        eigenvalues, V = jnp.linalg.eigh(covariance_matrix(law, owner))
+        eigenvalues, V = jnp.linalg.eigh(covariance_matrix(law, owner, "law"))
         loss, distribution, d = lsa_loss, jnp.diag(eigenvalues), len(V)
     N = positive_integer(context_length, owner, "context_length")
     U = square_matrix(U11, owner, "U11", dimension=d)

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import optax
 
-from iclab.core import finite_number, positive_integer, require
+from iclab.core import array_size, finite_number, positive_integer, require
 
 Precision = Literal["float32", "float64", "bfloat16"]
 
@@ -99,7 +99,10 @@ class Plan:
 
     def __post_init__(self):
         positive_integer(self.steps, "Plan", "steps")
-        positive_integer(self.batch, "Plan", "batch")
+        array_size(self.batch, "Plan", "batch")
+        known = isinstance(self.optimiser, (Optimiser, optax.GradientTransformation))
+        rule, found = "an `Optimiser` or one of optax", type(self.optimiser).__name__
+        require(known, "Plan", "optimiser", rule, found)
         _one_of(self.precision, "Plan", "precision", get_args(Precision))
         _not_negative(self.seed, "Plan", "seed")
 
@@ -166,7 +169,8 @@ def _array_text(array: np.ndarray, *, values: bool) -> str:
 
 
 def _one_of(value: str, owner: str, name: str, known: tuple[str, ...]) -> None:
-    require(value in known, owner, name, f"one of {', '.join(known)}", repr(value))
+    word = isinstance(value, str) and value in known
+    require(word, owner, name, f"one of {', '.join(known)}", repr(value))
 
 
 def _not_negative(value: int, owner: str, name: str) -> None:

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
-from iclab.core import positive_integer, require
+from iclab.core import Size, checked, require
 from iclab.training._curriculum import Curriculum, Stage
 
 
@@ -47,8 +47,8 @@ class FixedSet(AbstractProblem):
     samples: PyTree[Array]
     curriculum: Curriculum
 
-    def __init__(self, problem: AbstractProblem, count: int, *, key: PRNGKeyArray):
-        count = positive_integer(count, "FixedSet", "count")
+    @checked
+    def __init__(self, problem: AbstractProblem, count: Size, *, key: PRNGKeyArray):
         self.problem, self.curriculum = problem, problem.curriculum
         ramps = self.curriculum.points, self.curriculum.dimensions
         flat = all(ramp.start == ramp.end for ramp in ramps)
@@ -90,6 +90,7 @@ class Exact(AbstractProblem):
     function: Callable[[Any], Float[Array, ""]]
     curriculum: Curriculum
 
+    @checked
     def __init__(self, function: Callable[[Any], Float[Array, ""]]):
         self.function, self.curriculum = function, Curriculum.constant(1, 1)
 

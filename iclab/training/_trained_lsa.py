@@ -2,7 +2,7 @@
 
 from jaxtyping import Array, Float
 
-from iclab.core import Count
+from iclab.core import Count, checked, covariance_matrix
 from iclab.models import LinearSelfAttention
 from iclab.tasks import RandomCovariance
 from iclab.theory import (
@@ -12,6 +12,7 @@ from iclab.theory import (
 )
 
 
+@checked(finite=False)
 def initial_lsa(
     theta: Float[Array, "d d"],
     scale: float | Float[Array, ""],
@@ -27,6 +28,7 @@ def initial_lsa(
     return LinearSelfAttention.balanced(theta, scale, largest)
 
 
+@checked(finite=False)
 def trained_lsa(
     law: Float[Array, "d d"] | RandomCovariance, context_length: Count
 ) -> LinearSelfAttention:
@@ -43,5 +45,6 @@ def trained_lsa(
     if isinstance(law, RandomCovariance):
         found = lsa_optimum_random_covariance(law.moments(), context_length)
     else:
-        found = lsa_optimum(law, context_length)
+        covariance = covariance_matrix(law, "trained_lsa", "law")
+        found = lsa_optimum(covariance, context_length)
     return LinearSelfAttention(*found)

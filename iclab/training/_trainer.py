@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from iclab.core import positive_integer, require
+from iclab.core import checked, positive_integer, require
 from iclab.runs import assigned_devices
 from iclab.training._core import Course, fit
 from iclab.training._hooks import Hook, Record, Validation
@@ -25,6 +25,7 @@ from iclab.training._trained import Trained
 ModelT = TypeVar("ModelT", bound=eqx.Module)
 
 
+@checked(finite=False)
 def train(
     problem: AbstractProblem,
     model: ModelT,

@@ -1,5 +1,6 @@
 """Arguments are read as the signature says, or refused by name."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import jax
@@ -56,6 +57,27 @@ def test_jit_sees_shapes():
     assert_close(program(jnp.eye(2), 2, 1.0), 3.0)
     with refused("_risk: `covariance` must be a 3×3 matrix, got shape (2, 2)"):
         program(jnp.eye(3), 2, 1.0)
+
+
+def test_objects_may_stand_for_numbers():
+    class Law:
+        pass
+
+    @checked(finite=False)
+    def of(
+        law: Float[Array, "d d"] | Law, rate: float | Callable[[int], float] = 1.0
+    ) -> tuple[Any, Any]:
+        return law, rate
+
+    law, rate = Law(), lambda step: 1.0 / step
+    call: Any = of
+    assert call(law, rate) == (law, rate)
+    assert call([[1, 2], [3, 4]], 2)[0].shape == (2, 2)
+    owner = of.__qualname__
+    with refused(f"{owner}: `law` must be a square matrix or a Law, got 'x'"):
+        call("x")
+    with refused(f"{owner}: `rate` must be a number, got 'x'"):
+        call(law, "x")
 
 
 EYE = np.eye(2)

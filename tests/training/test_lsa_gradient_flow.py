@@ -153,7 +153,7 @@ EYE = jnp.eye(2)
     [
         (
             lambda: lsa_gradient_flow(-EYE, 5, EYE, 1.0),
-            "lsa_gradient_flow: `covariance` must be positive definite,"
+            "lsa_gradient_flow: `law` must be positive definite,"
             " got smallest eigenvalue -1",
         ),
         (

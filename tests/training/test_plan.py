@@ -77,6 +77,8 @@ def test_refusals(unchecked):
         "Plan: `precision` must be one of float32, float64, bfloat16, got 'int8'"
     ):
         Plan(1, precision="int8")  # pyright: ignore[reportArgumentType]
+    with refused("Plan: `optimiser` must be an `Optimiser` or one of optax, got int"):
+        Plan(1, optimiser=3)  # pyright: ignore[reportArgumentType]
     with refused("join_processes: `coordinator` must be host:port, got 'here'"):
         join_processes("here", 2, 0)
     with refused("join_processes: `process_id` must be between 0 and 1, got 2"):

@@ -350,7 +350,8 @@ def test_precisions():
 
 
 def test_batches_must_divide_among_devices(monkeypatch):
-    monkeypatch.setattr(jax, "device_count", lambda: 3)
+    devices = "iclab.training._trainer.assigned_devices"
+    monkeypatch.setattr(devices, lambda: [None] * 3)
     with refused(
         "train: `batch` must be a multiple of the number of devices, 3, got 4"
     ):
