@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float
 
@@ -90,7 +91,7 @@ def many_runs() -> None:
     loops, seeds = (1, 2, 3, 5, 10), 10
     optimiser = optax.adam(0.01)
 
-    def run(counts: tuple[int, ...], number: int, key: Array) -> Array:
+    def run(counts: tuple[int, ...], number: int, key: Array) -> Array | np.ndarray:
         return fit_loops(
             _TASK,
             loops=counts,

@@ -220,7 +220,9 @@ def show_names(found: list[Named]) -> None:
 
 def main() -> None:
     """Print the three tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0] if __doc__ else None
+    )
     parser.add_argument("--quick", action="store_true", help="d = 2 and 5 only")
     parser.add_argument("--prompts", type=int, default=2048, metavar="N")
     parser.add_argument("--repetitions", type=int, default=200, metavar="N")

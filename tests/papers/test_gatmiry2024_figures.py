@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from iclab.papers._training_runs import to_multiples
 from iclab.papers.gatmiry2024._curvature import curvatures
 from iclab.papers.gatmiry2024._shifted_loss import shifted_loss_by_loops
 from iclab.papers.gatmiry2024._training import (
     population_loss,
     to_identity,
-    to_multiples,
     train_looped,
     train_untied,
 )

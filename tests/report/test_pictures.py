@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 
 from iclab.evidence import CaseResult
+from iclab.evidence._claim import Relation
 from iclab.report._pictures import Point, bars_off, in_words, picture, points
 
 
-def case(name, predicted, measured, error, *, relation="=", decoy=None) -> CaseResult:
+def case(
+    name, predicted, measured, error, *, relation: Relation = "=", decoy=None
+) -> CaseResult:
     """A case whose infinities may be words."""
     sides = [np.asarray(one, float) for one in (predicted, measured, error)]
     return CaseResult(

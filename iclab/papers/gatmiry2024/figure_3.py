@@ -253,6 +253,7 @@ def _trained(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     values = jnp.array([float(value) for value in _SHIFTED])
     shifted = jnp.repeat(values, jnp.array(_halves(d)), total_repeat_length=d)
     table: dict[str, Any] = {"prompts": s["prompts"], "training": words(settings)}
+    A, u = jnp.asarray(runs.A[:, 0, -1]), jnp.asarray(runs.u[:, 0, -1])
     for place, covariance, test_key in zip(
         _PLACES, (jnp.eye(d), jnp.diag(shifted)), test_keys, strict=True
     ):
@@ -262,12 +263,7 @@ def _trained(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
         keys = jax.random.split(quick_key(test_key), max(1, s["prompts"] // size))
         sizes = (size, n, s["test_loops"])
         errors = np.concatenate(
-            [
-                np.asarray(
-                    _errors(runs.A[:, 0, -1], runs.u[:, 0, -1], task, one, sizes)
-                )
-                for one in keys
-            ],
+            [np.asarray(_errors(A, u, task, one, sizes)) for one in keys],
             axis=1,
         )
         table[f"{place}_mean"] = errors.mean(1)

@@ -215,7 +215,7 @@ def train_encoder(
         start_encoder(settings, heads, key),
         Plan(steps, settings["batch"], Optimiser("adam", settings["rate"])),
     )
-    return result.model, result.losses
+    return result.model, np.asarray(result.losses)
 
 
 class _Ordered(AbstractProblem):
