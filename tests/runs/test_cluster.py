@@ -153,6 +153,8 @@ def test_a_worker_with_another_iclab_is_refused(site, tmp_path):
     source = Path(iclab.__file__).parent
     (tmp_path / "iclab").mkdir()
     shutil.copytree(source / "runs", tmp_path / "iclab" / "runs")
+    for file in source.glob("*.py"):
+        shutil.copy(file, tmp_path / "iclab")
     text = (source / "__init__.py").read_text(encoding="utf-8")
     other = text.replace(f'"{iclab.__version__}"', '"0.0.0"')
     (tmp_path / "iclab" / "__init__.py").write_text(other, encoding="utf-8")
