@@ -11,18 +11,3 @@ def test_a_sweep_loses_nothing(tmp_path):
     tally = campaign(target, 3, random.Random(0))
     assert (tally.kills, tally.lost) == (3, [])
     assert tally.kept >= target.jobs
-
-
-def test_what_is_lost_is_seen(tmp_path):
-    class Careless(Sweep):
-        """One that forgets a job that it has done."""
-
-        def kept(self, out):
-            found = super().kept(out)
-            for name in sorted(found)[:1]:
-                (out / "store" / name[:2] / name / "manifest.json").unlink()
-            return found
-
-    target = Careless("sweep", tmp_path, jobs=6, seconds=0.1)
-    tally = campaign(target, 2, random.Random(0))
-    assert tally.lost != []
