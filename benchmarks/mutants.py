@@ -1,19 +1,21 @@
 """Which claims see a wrong formula: a campaign over the table `mutants.txt`.
 
     python benchmarks/mutants.py                # every mutant, claims at smoke
-    python benchmarks/mutants.py --scale desk   # those that smoke did not see
+    python benchmarks/mutants.py --scale desk   # every mutant, claims at desk
     python benchmarks/mutants.py --scale desk --tests    # the rest, to unit tests
 
 First the claims run as they are, for their verdicts and for what each costs. Then each
 mutant runs in a fresh process, in which one line of one function says something else.
-Of the claims that can reach the function by calls and imports the cheapest run first,
-until one has another verdict than without the mutant: then the mutant is seen. A claim
-counts as dearer the more calls lie between it and the function.
+The claims that can reach the function by calls and imports run until one has another
+verdict than without the mutant: then the mutant is seen. The one that saw it at the
+other scale comes first, then those that saw other mutants of the function, then the
+rest by what they cost, dearer the more calls lie between claim and function.
 
 What is known is kept in `records/mutants.csv` as it comes, the claims as they are in
 `records/mutants-claims.csv`, and the numbers in `records/mutants.md`: the same command
 continues. A mutant that was seen is shown again when its function has changed, one that
-was not seen also when a claim, or anything that a claim reaches, has.
+was not seen also when a claim, or anything that a claim reaches, has. What it was when
+it was shown for the first time stays in the record beside what it is now.
 
 No source is touched: the loader of the child process reads one file with a difference.
 Compiled programs are shared by all processes under the hash of what was compiled, so a
@@ -357,6 +359,8 @@ FIELDS = [
     "seen by",
     "verdict",
     "tests",
+    "first",
+    "seconds",
 ]
 CLAIM_FIELDS = ["scale", "claim", "code", "verdict", "seconds"]
 
@@ -374,7 +378,10 @@ class Record:
         row = {name: str(value) for name, value in row.items()}
         with self.lock:
             if "file" in row:
-                self.mutants[row["scale"], _key(row)] = row
+                at = row["scale"], _key(row)
+                found = "seen" if row["seen by"] else "not seen"
+                row["first"] = self.mutants.get(at, {"first": found}).get("first", "")
+                self.mutants[at] = row
                 order = {mutant.key: i for i, mutant in enumerate(table())}
                 known = [one for one in self.mutants.values() if _key(one) in order]
                 known.sort(key=lambda one: (one["scale"] != "smoke", order[_key(one)]))
@@ -398,49 +405,71 @@ class Record:
             return row if row["code"] == mutant.digest() else {}
         return row if row.get("code") == code_in_reach(mutant) else {}
 
+    def saw(self, mutant: Mutant) -> Mapping[str, int]:
+        """Claims that saw this mutant (2), or another of its function (1)."""
+        found: dict[str, int] = {}
+        with self.lock:
+            rows = list(self.mutants.values())
+        for row in rows:
+            if (row["file"], row["function"]) == (mutant.file, mutant.function):
+                weight = 2 if _key(row) == mutant.key else 1
+                found[row["seen by"]] = max(found.get(row["seen by"], 0), weight)
+        return found
+
     def seen(self, scale: str, mutant: Mutant) -> bool:
         """Whether a claim at this scale has seen the mutant."""
         return bool(self.row(scale, mutant).get("seen by"))
 
 
 def summary(record: Record) -> str:
-    """How many mutants were shown at each scale, and which nobody saw."""
+    """How many mutants were seen at each scale, at first and now; the others."""
     every = table()
-    mutants = [one for one in every if record.told("smoke", one)]
-    smoke = [one for one in mutants if record.told("smoke", one)["seen by"]]
-    rest = [one for one in mutants if one not in smoke]
-    desk = [one for one in rest if record.told("desk", one).get("seen by")]
-    tests = [
+    smoke, desk = (
+        {one: record.told(scale, one) for one in every if record.told(scale, one)}
+        for scale in GOALS
+    )
+    either = [
         one
-        for one in rest
-        if one not in desk and record.told("desk", one).get("tests") == "seen"
+        for one in every
+        if any(told.get(one, {}).get("seen by") for told in (smoke, desk))
     ]
-    shown = len(mutants)
-    again = sum(bool(record.told("desk", one)) for one in rest)
+    rest = [one for one in every if one not in either]
+    tests = [one for one in rest if desk.get(one, {}).get("tests") == "seen"]
     lines = [
         "# Wrong formulas, and who sees them",
         "",
-        f"{len(every)} mutants. {shown} were shown to the claims at `smoke`, in an"
-        f" order as good as random; of the {shown - len(smoke)} that these did not see,"
-        f" {again} to the claims at `desk`. Those that were seen at `smoke` were not"
-        " shown again.",
+        f"{len(every)} mutants, in an order as good as random; {len(smoke)} were shown"
+        f" to the claims at `smoke`, {len(desk)} to those at `desk`.",
         "",
-        f"| seen by | of {shown} | share | goal |",
+        "| seen by | seen | of | share | goal |",
+        "|---|---|---|---|---|",
+        _line("a claim at `smoke`", _seen(smoke), len(smoke), GOALS["smoke"]),
+        _line("a claim at `desk`", _seen(desk), len(desk), GOALS["desk"]),
+        _line("a claim at either", len(either), len(every), GOALS["desk"]),
+        _line("a claim or a unit test", len(either + tests), len(every), 1.0),
+        "",
+        "When they were shown for the first time, before any claim was made sharper"
+        " because of them, where the record has kept that:",
+        "",
+        "| seen by | seen | of | share |",
         "|---|---|---|---|",
-        _line("a claim at `smoke`", len(smoke), mutants, GOALS["smoke"]),
-        _line("… or at `desk`", len(smoke + desk), mutants, GOALS["desk"]),
-        _line("… or a unit test", len(smoke + desk + tests), mutants, 1.0),
-        "",
     ]
-    unseen = [one for one in rest if one not in desk]
-    if unseen:
-        lines += ["Not seen by a claim:", ""]
-    for one in unseen:
-        where = "tests see it" if one in tests else "no test was shown it"
-        if record.told("desk", one).get("tests") == "not seen":
-            where = "tests do not see it either"
-        known = "smoke and desk" if record.told("desk", one) else "smoke alone"
-        lines.append(f"- `{one.key}` (shown at {known}; {where})")
+    for scale, told in ("smoke", smoke), ("desk", desk):
+        first = [row["first"] for row in told.values() if row.get("first")]
+        seen = first.count("seen")
+        share = seen / max(1, len(first))
+        lines.append(f"| a claim at `{scale}` | {seen} | {len(first)} | {share:.1%} |")
+    for scale, told in ("smoke", smoke), ("desk", desk):
+        unseen = [one for one, row in told.items() if not row["seen by"]]
+        if unseen:
+            lines += ["", f"Not seen by a claim at `{scale}`:", ""]
+        for one in unseen:
+            found = [f"no claim of {told[one]['claims']}"]
+            if scale == "smoke" and desk.get(one, {}).get("seen by"):
+                found.append(f"at `desk` {desk[one]['seen by']}")
+            if desk.get(one, {}).get("tests"):
+                found.append(f"unit tests: {desk[one]['tests']}")
+            lines.append(f"- `{one.key}` ({'; '.join(found)})")
     odd = [row for row in record.claims.values() if row["verdict"] not in GOOD]
     if odd:
         lines += ["", "Claims that cannot tell, red without any mutant:", ""]
@@ -453,9 +482,13 @@ def summary(record: Record) -> str:
 GOOD = ("holds", "corrected")
 
 
-def _line(who: str, seen: int, mutants: list[Mutant], goal: float) -> str:
-    share = seen / max(1, len(mutants))
-    return f"| {who} | {seen} | {share:.1%} | {goal:.0%} |"
+def _seen(told: Mapping[Mutant, Mapping[str, str]]) -> int:
+    return sum(bool(row["seen by"]) for row in told.values())
+
+
+def _line(who: str, seen: int, shown: int, goal: float) -> str:
+    share = seen / max(1, shown)
+    return f"| {who} | {seen} | {shown} | {share:.1%} | {goal:.0%} |"
 
 
 def _key(row: Mapping[str, str]) -> str:
@@ -485,30 +518,33 @@ def _save(path: Path, fields: list[str], rows: Iterable[Mapping[str, str]]) -> N
 def campaign(scale: str, seed: int, jobs: int, match: str, tests: bool) -> int:
     """Try what the record does not know yet; 0 if the goal of the scale is met."""
     record = Record()
-    mutants = [mutant for mutant in table() if match in mutant.key]
-    if scale != "smoke":
-        mutants = [mutant for mutant in mutants if not record.seen("smoke", mutant)]
-    todo = [
-        mutant
-        for mutant in mutants
-        if not record.row(scale, mutant)
-        or (
-            tests
-            and not any(record.row(scale, mutant)[x] for x in ("seen by", "tests"))
-        )
-    ]
+
+    def for_tests(mutant: Mutant, row: Mapping[str, str]) -> bool:
+        unknown = not row["seen by"] and not row["tests"]
+        return tests and unknown and not record.seen("smoke", mutant)
+
+    def is_known(mutant: Mutant) -> bool:
+        row = record.row(scale, mutant)
+        return bool(row) and not for_tests(mutant, row)
+
+    todo = [one for one in table() if match in one.key and not is_known(one)]
     # As good as at random, so that a part of a campaign speaks for the whole table.
     todo.sort(key=lambda mutant: hashlib.sha256(mutant.key.encode()).digest())
     reach = {mutant.key: claims_that_reach(mutant) for mutant in todo}
-    _claims_as_they_are(
-        record, sorted({id for ids in reach.values() for id in ids}), scale, seed
-    )
+    needed = sorted({id for ids in reach.values() for id in ids})
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        list(
+            pool.map(
+                lambda i: _claims_as_they_are(record, needed[i::jobs], scale, seed),
+                range(jobs),
+            )
+        )
 
     def work(mutant: Mutant) -> None:
         row = dict(record.row(scale, mutant)) or _shown(
             record, mutant, reach[mutant.key], scale, seed
         )
-        if tests and not row["seen by"]:
+        if for_tests(mutant, row):
             row["tests"] = "seen" if _tests_see(mutant) else "not seen"
         record.keep(row)
         print(f"{_word(row):<44} {mutant.key}", flush=True)
@@ -517,7 +553,7 @@ def campaign(scale: str, seed: int, jobs: int, match: str, tests: bool) -> int:
         list(pool.map(work, todo))
     text = summary(record)
     print(text)
-    seen = sum(record.seen("smoke", one) or record.seen(scale, one) for one in table())
+    seen = sum(record.seen(scale, one) for one in table())
     return int(seen < GOALS[scale] * len(table()))
 
 
@@ -548,7 +584,13 @@ def _shown(
     usual = {
         id: float(row["seconds"]) for id, row in alone.items() if row["verdict"] in GOOD
     }
-    usual = dict(sorted(usual.items(), key=lambda one: one[1] * away[one[0]]))
+    likely = record.saw(mutant)
+    usual = dict(
+        sorted(
+            usual.items(),
+            key=lambda one: (-likely.get(one[0], 0), one[1] * away[one[0]]),
+        )
+    )
     row = {
         "scale": scale,
         "file": mutant.file,
@@ -561,12 +603,14 @@ def _shown(
         "verdict": "",
         "tests": "",
     }
+    start = time.monotonic()
     for id, verdict, _ in ask(mutant, usual, scale, seed):
         if verdict == "no answer":
             row["verdict"] = f"no answer from {id}"
         elif verdict != alone[id]["verdict"]:
-            return row | {"code": mutant.digest(), "seen by": id, "verdict": verdict}
-    return row
+            row |= {"code": mutant.digest(), "seen by": id, "verdict": verdict}
+            break
+    return row | {"seconds": round(time.monotonic() - start, 1)}
 
 
 def _tests_see(mutant: Mutant) -> bool:
