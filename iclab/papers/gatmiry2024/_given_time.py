@@ -23,7 +23,8 @@ _MOST_STEPS = 4096
 class Flow:
     """Gradient flow from A = aI, or from a diagonal matrix, until a loss of ξ.
 
-    Time is that of Theorem 3.3 as corrected unless `printed`.
+    Time is that of Theorem 3.3 as corrected unless `printed`. With one loop, which the
+    theorem leaves out, gradient dominance with κ = 1 gives a logarithm.
     """
 
     dimension: int
@@ -38,6 +39,9 @@ class Flow:
         """The theorem's time; its hypothesis on ξ has to hold."""
         d, L = self.dimension, self.loops
         assert self.xi >= dominance_threshold(d, self.samples, L)
+        if L == 1:
+            assert isinstance(self.start, float)
+            return float(np.log(d * (1 - self.start) ** 2 / self.xi))
         return convergence_time(self.xi, L, dimension=d, corrected=not self.printed)
 
 

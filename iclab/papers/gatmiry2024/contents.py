@@ -691,12 +691,11 @@ ENTRIES: tuple[Entry, ...] = (
             "The exact loss of the best looped layer over that of as many layers with"
             " the best steps of their own, for d/n from 1/10 to 2 (d = 10) and in the"
             " Marchenko–Pastur limit. With n ≥ d the price grows with depth, without"
-            " bound as far as it goes: at 12 layers it is 745 for d/n = 1/10, 13 for"
-            " d/n = 1/2, 1.8 for d/n = 1. With n < d it stays below 1.07, because both"
-            " losses end at what lies outside the span of the inputs. Five layers at"
-            " d/n = 1/2 do the work of twelve loops. The limit is reached like 1/d,"
-            " with n ≥ d from below, so that at d = 10 sharing costs less than it"
-            " says."
+            " bound as far as it goes, and with n«: it is {long:.3g} at the most"
+            " layers and examples». With n < d it stays near 1«, {short:.2f} at the"
+            " most», because both losses end at what lies outside the span of the"
+            " inputs. The limit is reached like 1/d, with n ≥ d from below, so that at"
+            " d = 10 sharing costs less than it says."
         ),
         hypotheses=(
             "x ~ N(0, Σ⋆), w ~ N(0, Σ⋆⁻¹), no noise; symmetric A in the loop,"

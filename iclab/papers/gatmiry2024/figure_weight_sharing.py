@@ -140,6 +140,7 @@ def expect(tables: Tables) -> list[Evidence]:
     prices = {int(t["samples"]): t["looped"] / t["free"] for t in tables.values()}
     shared = [t for t in tables.values() if _ratio(t) <= 1]
     long = [prices[int(t["samples"])] for t in shared]
+    fewer = [float(prices[n][-1]) for n in sorted(prices)[:-1]]
     last = [
         np.abs(t["prices"][-2:] / _limit_price(_ratio(t)) - 1)
         for t in tables.values()
@@ -168,6 +169,14 @@ def expect(tables: Tables) -> list[Evidence]:
             reason="no lower",
         ),
         Evidence(
+            "and with n: price at the most layers and examples, against fewer examples",
+            largest(prices[max(prices)][-1:]) if len(fewer) else None,
+            ">=",
+            max(fewer, default=0.0),
+            reason="no lower",
+            name="long",
+        ),
+        Evidence(
             f"Looped and untied are not alike at d = {d}, n = 20: price at five loops",
             largest([price[_DEPTH - 1] for n, price in prices.items() if n == 20]),
             ">=",
@@ -181,6 +190,7 @@ def expect(tables: Tables) -> list[Evidence]:
             1.1,
             reason="a tenth",
             in_view=True,
+            name="short",
         ),
         Evidence(
             "The price tends to its Marchenko–Pastur limit like 1/d: distance at the "

@@ -3,7 +3,8 @@
 The flow follows the model's own gradient. With so many samples S = I, and there the
 flow from a multiple of I is known to the end (`looped_flow_limit`): the loss at the
 theorem's time is that number, from both sides. With the time as corrected it tends to
-4^{−L/(L−1)} of ξ, since dominance holds with four times the constant there.
+4^{−L/(L−1)} of ξ, since dominance holds with four times the constant there. With one
+loop, where the theorem's time is singular, the loss falls like e^{−4t}.
 """
 
 import functools
@@ -36,6 +37,7 @@ def cases(scale) -> dict[str, Flow]:
         "L=2, d=700, ξ=0.01, A(0)=0": Flow(700, 10**18, 2, 0.01),
         "L=2, d=100000, ξ=1, A(0)=0": Flow(10**5, 10**18, 2, 1.0),
         "L=3, d=5, ξ=0.1, A(0)=3I": Flow(5, 10**18, 3, 0.1, 3.0),
+        "L=1, d=4, ξ=0.25, A(0)=0": Flow(4, 10**18, 1, 0.25),
     }
     if scale != "smoke":
         found["L=4, d=1100, ξ=0.01, A(0)=0"] = Flow(1100, 10**26, 4, 0.01)
@@ -45,7 +47,7 @@ def cases(scale) -> dict[str, Flow]:
 
 
 def at_printed_time(scale) -> dict[str, Flow]:
-    """On both sides of d = 645, where two loops begin to need longer."""
+    """On both sides of d = 650, where two loops begin to need longer."""
     return {
         f"L=2, d={d}, ξ=0.01, A(0)=0": Flow(d, 10**18, 2, 0.01, printed=True)
         for d in (600, 700)
@@ -65,7 +67,7 @@ def predict(case: Flow):
     loss = case.dimension * float(1 - a) ** (2 * case.loops)
     known = [*bounds, loss, -loss]
     if not case.printed:
-        reached = case.xi * 4 ** (-case.loops / (case.loops - 1))
+        reached = case.xi * _gained(case, 4.0)
         known += [reached, -0.98 * reached]
     return np.array(known)
 
@@ -75,7 +77,18 @@ def decoy(case: Flow):
     if isinstance(case.start, tuple):
         return None
     loss, *others = predict(case)
-    return np.array([loss * _TOO_FAST ** (-case.loops / (case.loops - 1)), *others])
+    return np.array([loss * _gained(case, _TOO_FAST), *others])
+
+
+def _gained(case: Flow, times: float) -> float:
+    """What dominance with so many times the constant makes of ξ, at the same time.
+
+    With one loop the loss falls like e^{−t}, times the constant; else by a power of t,
+    if it has become small beside the first.
+    """
+    if case.loops == 1:
+        return float(np.exp(-(times - 1) * case.time))
+    return times ** (-case.loops / (case.loops - 1))
 
 
 def measure(case: Flow, key, scale) -> Measured:

@@ -100,8 +100,7 @@ ENTRIES: tuple[Entry, ...] = (
         correction=(
             "With the square and the maximum kept, and μ = max{γ²/K,"
             " 128K‖Z̄‖²Δ⁽⁰⁾/ζ₀²}, the simple form is above the corrected L of Lemma 10."
-            " Descent with the printed L converges all the same: in the descents with N"
-            " = 3 the guarantee has a factor of four to spare."
+            " Descents with the printed L converge all the same, as Theorem 1 says."
         ),
         formula=(
             r"L^2=\lVert\bar Z\rVert^4\Big[b^2\Big(\frac{8\gamma^2}K+64N\mu\Big)+2H^2"
@@ -210,19 +209,19 @@ ENTRIES: tuple[Entry, ...] = (
             "The best prediction one could hope for is ŷ^best, ridge regression with"
             " penalty Nτ."
         ),
-        hypotheses="Assumption 1, which the paper does not ask for here",
+        hypotheses="E λλᵀ ∝ I, which the paper does not ask for here",
         erratum_class="wording",
         erratum=(
-            "Over λ that are drawn as in training, ridge regression with penalty mτ,"
-            " which training finds, has the smaller expected error unless N = m:"
-            " «{few_ours:.4g} against {few_theirs:.4g} for N = {few:d}, and"
-            " {many_ours:.4g} against {many_theirs:.4g} for N = {many:d}, with one"
-            " random table¦by a little». For a single λ either may be the better. (24)"
-            " minimises over noise that is drawn anew, while the noise in the labels"
-            " has variance τ‖λ‖², which is mτ on average. So the text's inferences,"
-            " that predictions are the better the closer m is to N, and that for N > m"
-            " the noise is underestimated, do not follow: they improve with N (Figure"
-            " 3)."
+            "The text does not say over which λ it is best, and for a single one either"
+            " penalty may win. Over λ with E λλᵀ ∝ I, as in training and of any size,"
+            " ridge regression with penalty mτ, which training finds, has the smaller"
+            " expected error unless N = m: «{few_ours:.4g} against {few_theirs:.4g} for"
+            " N = {few:d}, and {many_ours:.4g} against {many_theirs:.4g} for N ="
+            " {many:d}, with one random table¦by a little». (24) minimises over noise"
+            " that is drawn anew, while the noise in the labels has variance τ‖λ‖². So"
+            " what the list after (25) infers, that predictions are the better the"
+            " closer m is to N, and that for N > m the noise is underestimated, does"
+            " not follow: they improve with N (Figure 3)."
         ),
         correction=(
             "Penalty mτ gives the least expected error of all predictions that are"
@@ -386,9 +385,10 @@ ENTRIES: tuple[Entry, ...] = (
         statement=(
             "What trained attention computes: Â(θ) along training beside A, which"
             " copies shown labels and does ridge regression for the others. With"
-            " tokens of norm 1 Â becomes A as far as labels can tell; with raw tokens"
-            " one-hot heads never look at a tenth of all pairs of example and token,"
-            " and these explain nearly all that is missing."
+            " tokens of norm 1 Â becomes A as far as labels can tell. With raw tokens"
+            " one-hot heads never look at some pairs of example and token«,"
+            " {unseen:.1f} times as many as if they looked at random»; these explain"
+            " «{explained:.0%} of ¦most of »what is missing."
         ),
         hypotheses="As in Figure 2 (a), 64 heads.",
     ),

@@ -180,6 +180,7 @@ def expect(tables: Tables) -> list[Evidence]:
             0.5,
             reason="half",
             in_view=True,
+            name="unseen",
         ),
         Evidence(
             "and these explain what is missing: the smallest L − L* of matrices that "
@@ -189,6 +190,7 @@ def expect(tables: Tables) -> list[Evidence]:
             0.5,
             reason="half",
             in_view=True,
+            name="explained",
         ),
     ]
 
