@@ -28,15 +28,18 @@ from iclab.runs._events import (
 )
 from iclab.runs._job import Job
 
+# What a process says first.
+_THERE = "there"
+
 
 class Processes:
     """An engine: `count` processes, each with one compute thread.
 
     So they do not fight over the cores, and results do not depend on `count`, to the
     last bit: sums over several threads do. A process that dies loses only the job that
-    it was doing. Compiled programs are shared through the folder `cache`, if there is
-    one. With `main=False` no process imports the program that is running: a script
-    needs no `if __name__ == "__main__"` then.
+    it was doing; one that cannot even start is a problem of the engine. Compiled
+    programs are shared through the folder `cache`, if there is one. No process imports
+    the program that is running: a script needs no `if __name__ == "__main__"`.
 
     They compute on the CPU, whatever is installed. With `gpus` there is one process
     more for each card, alone on it, for the jobs that ask for one.
@@ -47,12 +50,10 @@ class Processes:
         count: int,
         *,
         cache: Path | None = None,
-        main: bool = True,
         gpus: int = 0,
     ):
         self.count = count
         self.cache = cache
-        self.main = main
         self.gpus = gpus
 
     def __call__(self, jobs: Sequence[Job]) -> Iterator[Event]:
@@ -71,7 +72,7 @@ class Processes:
             while queue or plain or any(seat.busy for seat, _ in places):
                 for seat, mine in places:
                     if mine and not seat.busy:
-                        yield Started(seat.take(mine.popleft(), self.main))
+                        yield Started(seat.take(mine.popleft()))
                 yield from _news([seat for seat, _ in places if seat.busy])
         finally:
             for seat, _ in places:
@@ -96,18 +97,18 @@ class _Seat:
         assert self._process is not None
         return self._process.signals
 
-    def take(self, job: Job, main: bool) -> Job:
+    def take(self, job: Job) -> Job:
         """Begin a job, in a new process if need be."""
         if self._process is not None and not self._process.alive():
             self.end()
         if self._process is None:
-            self._process = _Process(self._environment, main)
+            self._process = _Process(self._environment)
         self._process.take(job)
         self.busy = True
         return job
 
-    def event(self) -> Told | Outcome:
-        """What there is to hear."""
+    def event(self) -> Told | Outcome | None:
+        """What there is to hear; None if a process only says that it is there."""
         assert self._process is not None
         event = self._process.event()
         self.busy = not isinstance(event, Outcome)
@@ -125,13 +126,13 @@ class _Process:
 
     job: Job
 
-    def __init__(self, environment: Mapping[str, str], main: bool):
+    def __init__(self, environment: Mapping[str, str]):
+        self._started = False
         # `spawn`, because JAX does not survive a fork.
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        hidden = contextlib.nullcontext() if main else _hidden_main()
-        with _changed(environment), _interrupts_held(), hidden:
+        with _changed(environment), _interrupts_held(), _hidden_main():
             self._process.start()
         theirs.close()
 
@@ -149,16 +150,29 @@ class _Process:
         with contextlib.suppress(OSError):
             self._pipe.send(job)
 
-    def event(self) -> Told | Outcome:
-        """How far the job is or how it ended, once `signals` are ready."""
+    def event(self) -> Told | Outcome | None:
+        """How far the job is or how it ended, once `signals` are ready.
+
+        None if the process says that it is there. One that ends by itself before that
+        will not be helped by another: this raises.
+        """
         try:
             if self._pipe.poll():
                 said = self._pipe.recv()
+                if said == _THERE:
+                    self._started = True
+                    return None
                 return said if isinstance(said, Outcome) else Told(self.job, *said)
         except (EOFError, OSError):
             pass
         self.end()
-        error = f"the process of this job died: {_death(self._process.exitcode)}"
+        death = _death(self._process.exitcode)
+        if not self._started and (self._process.exitcode or 0) >= 0:
+            raise EngineProblem(
+                f"a process for the work could not be started ({death}): it has printed"
+                " why"
+            )
+        error = f"the process of this job died: {death}"
         return Outcome(self.job, None, error, time.perf_counter() - self._start)
 
     def end(self) -> None:
@@ -176,7 +190,9 @@ def _news(busy: Sequence[_Seat]) -> Iterator[Told | Outcome]:
     )
     for seat in busy:
         if any(one in ready for one in seat.signals):
-            yield seat.event()
+            event = seat.event()
+            if event is not None:
+                yield event
 
 
 def _death(code: int | None) -> str:
@@ -193,6 +209,7 @@ def _serve(pipe: Connection) -> None:
     warnings.filterwarnings("ignore", "Error .*persistent compilation cache")
     # The pipe breaks when the parent has gone, or wants no more.
     with contextlib.suppress(EOFError, OSError):
+        pipe.send(_THERE)
         while True:
             pipe.send(attempt(pipe.recv(), lambda *said: _say(pipe, said)))
 

@@ -78,7 +78,7 @@ def sweep(
     if cluster is not None:
         engine = Cluster(cluster)
     else:
-        engine = Processes(jobs or usable_cores(), main=False)
+        engine = Processes(jobs or usable_cores())
     with progress(len(work), folder, quiet=quiet) as show:
         _run(work, store, engine, force, show)
     for problem in store.problems:

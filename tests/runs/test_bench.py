@@ -86,9 +86,7 @@ def test_work_that_is_forced_begins_at_its_beginning(tmp_path):
 
 
 def test_processes_pass_on_what_their_jobs_tell():
-    events = list(
-        run_jobs([Job("tests.runs.work:talk", {})], engine=Processes(1, main=False))
-    )
+    events = list(run_jobs([Job("tests.runs.work:talk", {})], engine=Processes(1)))
     said = [event for event in events if isinstance(event, Told)]
     assert [(one.fraction, one.words) for one in said] == [(0.25, "a"), (1.0, "b")]
     assert isinstance(events[-1], Outcome)

@@ -50,7 +50,7 @@ def test_work_stays_on_the_cpu_and_each_card_has_one_process(tmp_path, monkeypat
     config = {"folder": str(tmp_path)}
     on_cards = [Job("tests.runs.work:place", config, n, device="gpu") for n in (1, 2)]
     plain = Job("tests.runs.work:place", config, 3)
-    events = run_jobs([plain, *on_cards], engine=Processes(1, gpus=2, main=False))
+    events = run_jobs([plain, *on_cards], engine=Processes(1, gpus=2))
     begun = [next(events) for _ in range(3)]
     assert all(isinstance(event, Started) for event in begun)
     # All three are at work at once, each where it belongs.

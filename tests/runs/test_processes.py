@@ -4,12 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+from multiprocessing import resource_tracker
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from iclab.runs import Job, Outcome, Processes, Started, Store, run_jobs
+from iclab.runs import EngineProblem, Job, Outcome, Processes, Started, Store, run_jobs
 from tests.runs import program, work
 
 ROOT = Path(__file__).parents[2]
@@ -75,6 +76,35 @@ def test_a_killed_process_is_said_in_words(tmp_path):
     (tmp_path / "go").touch()
     rest = [one for one in events if isinstance(one, Outcome)]
     assert {one.job.seed for one in rest if one.error is None} == {0, 2}
+
+
+def test_processes_that_cannot_start_are_said_once(monkeypatch, capfd):
+    resource_tracker.ensure_running()  # not to be disturbed as well
+    monkeypatch.setenv("PYTHONHOME", "/nowhere")
+    jobs = [_job(n=2, seed=seed) for seed in range(3)]
+    sentence = r"^a process for the work could not be started \(exit code 1\): it has"
+    with pytest.raises(EngineProblem, match=sentence):
+        list(run_jobs(jobs, engine=Processes(2)))
+    assert "/nowhere" in capfd.readouterr().err
+
+
+def test_a_script_needs_no_guard(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "print('once')\n"
+        "from iclab.runs import Job, Processes, run_jobs\n"
+        "jobs = [Job('tests.runs.work:square', {'n': 2}, seed) for seed in (0, 1)]\n"
+        "print([e.error for e in run_jobs(jobs, engine=Processes(2))"
+        " if hasattr(e, 'error')])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, script],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == ("once\n[None, None]\n", "")
 
 
 def test_who_stops_listening_ends_the_processes(tmp_path):

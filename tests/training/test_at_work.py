@@ -136,7 +136,7 @@ def test_a_killed_job_repeats_little_and_ends_with_the_same_bits(tmp_path):
     store = Store(tmp_path / "store")
     steps, config = 600, {"folder": str(folder), "steps": 600, "pause": 0.12}
     job = Job("tests.runs.work:search", config, 2)
-    engine = Processes(1, main=False)
+    engine = Processes(1)
     events = run_jobs([job], store=store, engine=engine)
     next(events)
     place = store.work_folder(job) / "training-0"
