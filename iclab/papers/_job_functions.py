@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from iclab.evidence import case_key, run_claim
+from iclab.papers._found import found_claim
 from iclab.runs import parts
 
 
 def check_claim(config: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """Run the claim of the module `claim`; the result is plain JSON."""
-    claim = importlib.import_module(config["claim"]).CLAIM
+    """Run the claim `id` of the module `claim`; the result is plain JSON."""
+    said = {name: config[name] for name in ("erratum", "remark")}
+    claim = found_claim(config["claim"], config["id"], **said)
     result = run_claim(claim, config["scale"], seed, each=parts)
     cases = [case.json() for case in result.cases]
     return {

@@ -17,7 +17,7 @@ from iclab.evidence import (
     Tables,
     judge_figure,
 )
-from iclab.papers._catalog import load_figure, module_name
+from iclab.papers._catalog import contents_say, load_figure, module_name
 from iclab.results import Record
 from iclab.runs import Device, Job
 
@@ -35,7 +35,7 @@ _FORMATS: Mapping[str, Mapping[str, None]] = {
 def claim_job(entry: Entry, scale: Scale, seed: int) -> Job:
     """The job that checks a claim."""
     module = module_name(entry)
-    config = {"claim": module, "scale": scale}
+    config = {"claim": module, **contents_say(entry), "scale": scale}
     return Job(
         "iclab.papers._job_functions:check_claim", config, seed, (module,), entry.id
     )

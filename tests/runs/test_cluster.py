@@ -184,7 +184,8 @@ def test_a_worker_needs_the_room_of_a_job(tmp_path, monkeypatch):
     (other / "_numbers.py").write_text("TWO = 3\n")
     monkeypatch.syspath_prepend(here.parent)
     module = "clustered2026.theorem_1_2"
-    config = {"claim": module, "scale": "smoke"}
+    config = {"claim": module, "id": "clustered2026/theorem-1.2", "scale": "smoke"}
+    config |= {"erratum": False, "remark": False}
     job = Job("iclab.papers._job_functions:check_claim", config, code=(module,))
     name = r"^worker tcp://127\.0\.0\.1:\d+ has "
     end = ": install the same there and start it again$"
