@@ -83,8 +83,11 @@ def _open_rooms(options: argparse.Namespace) -> None:
         place = os.path.normpath(os.path.join(os.getcwd(), folder))
         text = f"opened the room in {place}: its code is run"
         tell(f"iclab {options.command}: {text}")
+    # Of what is asked for, the command itself will say why it is not there.
+    asked = [papers.why_closed(word) for word in named]
     for problem in papers.room_problems():
-        tell(f"iclab {options.command}: {problem}")
+        if problem not in asked:
+            tell(f"iclab {options.command}: {problem}")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Entry as Entry,
         ErratumClass as ErratumClass,
         Kind as Kind,
+        file_stem as file_stem,
     )
     from iclab.evidence._figure import (
         Evidence as Evidence,

@@ -104,3 +104,9 @@ class Entry:
             self,
             **{name: filled(text, numbers) for name, text in texts.items() if text},
         )
+
+
+def file_stem(id: str) -> str:
+    """Name of the file of an id: `zhang2023/theorem-4.1` is in `theorem_4_1.py`."""
+    tail = id.partition("@")[0].partition("/")[2]
+    return tail.replace("-", "_").replace(".", "_")

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         package_name as package_name,
         room_problems as room_problems,
         rooms as rooms,
+        why_closed as why_closed,
     )
 
 # Finds and plans what is computed elsewhere: no part of the names of jobs.

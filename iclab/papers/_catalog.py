@@ -1,15 +1,17 @@
 """Everything that can be checked or drawn, by id; reading this runs nothing."""
 
 import ast
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from iclab.evidence import Claim, Entry, Figure, Paper
-from iclab.papers._rooms import Room, rooms
+from iclab.evidence import Claim, Entry, Figure, Paper, is_key
+from iclab.papers._found import found_claim, found_figure
+from iclab.papers._rooms import Room, rooms, why_closed
+from iclab.runs import VARIABLE
 
-_T = TypeVar("_T", Claim, Figure)
+# How alike the key of another paper must be to be meant: years make all of them alike.
+_ALIKE = 0.75
 
 
 class UnknownId(ValueError):
@@ -48,7 +50,9 @@ def room(word: str) -> Room:
         if one.key == key:
             return one
     keys = [one.key for one in rooms()]
-    raise UnknownId(f"unknown paper {word!r}{_suggestion(key, keys)}")
+    reason = why_closed(word)
+    hint = f": {reason}" if reason else _suggestion(key, keys, _ALIKE)
+    raise UnknownId(f"unknown paper {word!r}{hint}")
 
 
 def paper(word: str) -> Paper:
@@ -63,22 +67,21 @@ def module_name(entry: Entry) -> str:
 
 def load_claim(entry: Entry) -> Claim:
     """The claim behind an entry; this imports what it needs to run."""
-    return _loaded(entry, "CLAIM", Claim)
+    return found_claim(module_name(entry), **contents_say(entry))
 
 
 def load_figure(entry: Entry) -> Figure:
     """The figure behind an entry; this imports what it needs to run."""
-    return _loaded(entry, "FIGURE", Figure)
+    return found_figure(module_name(entry), entry.base)
 
 
-def _loaded(entry: Entry, name: str, kind: type[_T]) -> _T:
-    found: Any = getattr(importlib.import_module(module_name(entry)), name, None)
-    file = room(entry.paper).file(entry).name
-    if not isinstance(found, kind):
-        raise ValueError(f"{entry.id}: {file} must have {name}, a {kind.__name__}")
-    if found.id != entry.base:
-        raise ValueError(f"{entry.id}: {name} in {file} has the id {found.id!r}")
-    return found
+def contents_say(entry: Entry) -> dict[str, Any]:
+    """What a claim's file must agree with, in plain values."""
+    return {
+        "id": entry.base,
+        "erratum": entry.erratum is not None,
+        "remark": entry.remark is not None,
+    }
 
 
 def method(entry: Entry) -> Method:
@@ -97,15 +100,27 @@ def _unknown(word: str, entries: Sequence[Entry]) -> str:
     names = [entry.id for entry in entries]
     keys = sorted({entry.paper for entry in entries})
     tails = {name.partition("/")[2]: name for name in names}
-    if word in tails:
-        return f"unknown id {word!r}: did you mean {tails[word]}?"
-    return f"unknown id {word!r}{_suggestion(word, [*keys, *names])}"
+    key = word.partition("/")[0]
+    reason = why_closed(word)
+    if reason is not None:
+        hint = f": {reason}"
+    elif word in tails:
+        hint = f": did you mean {tails[word]}?"
+    elif "/" in word and key not in keys:
+        # Nothing like it in another paper is meant, but perhaps its key.
+        hint = _suggestion(key, keys, _ALIKE)
+    else:
+        hint = _suggestion(word, [*keys, *names])
+    return f"unknown id {word!r}{hint}"
 
 
-def _suggestion(word: str, names: Sequence[str]) -> str:
+def _suggestion(word: str, names: Sequence[str], alike: float = 0.5) -> str:
     import difflib  # for mistakes only
 
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
-    return (
-        f": did you mean {close[0]}?" if close else ": `iclab list` names all of them"
-    )
+    close = difflib.get_close_matches(word, names, n=1, cutoff=alike)
+    if close:
+        return f": did you mean {close[0]}?"
+    if is_key(word) and word not in names:
+        own = f"--room DIR or {VARIABLE} the folder of a paper of your own"
+        return f": `iclab list` names all of them, {own}"
+    return ": `iclab list` names all of them"

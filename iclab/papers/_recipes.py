@@ -5,7 +5,7 @@ import importlib
 from types import ModuleType
 
 from iclab.papers._catalog import UnknownId
-from iclab.papers._rooms import rooms
+from iclab.papers._rooms import rooms, why_closed
 
 
 def recipe(id: str) -> ModuleType:
@@ -23,5 +23,6 @@ def recipe(id: str) -> ModuleType:
         close = difflib.get_close_matches(id, modules, n=1, cutoff=0.4)
         names = ", ".join(modules)
         hint = f"did you mean {close[0]}?" if close else f"there is {names}"
+        hint = why_closed(id) or hint
         raise UnknownId(f"unknown model {id!r}: {hint}")
     return importlib.import_module(modules[id])

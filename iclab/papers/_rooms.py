@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from iclab.evidence import Entry, Paper, is_key
+from iclab.evidence import Entry, Paper, file_stem, is_key
 from iclab.papers._offers import offered_by_packages
 from iclab.runs import VARIABLE, importable, named_folders, package_folder
 
@@ -60,7 +60,7 @@ class Room:
 
     def module(self, entry: Entry) -> str:
         """The module of an entry: `zhang2023/theorem-4.1` is in `theorem_4_1`."""
-        return f"{self.package}.{_stem(entry.base)}"
+        return f"{self.package}.{file_stem(entry.id)}"
 
 
 def rooms() -> tuple[Room, ...]:
@@ -73,7 +73,13 @@ def rooms() -> tuple[Room, ...]:
 
 def room_problems() -> tuple[str, ...]:
     """What is wrong with the rooms that `rooms` leaves out, a line for each."""
-    return _opened()[1]
+    return tuple(text for _, text in _opened()[1])
+
+
+def why_closed(word: str) -> str | None:
+    """Why the room of an id or a key could not be opened; None if none is known of."""
+    name = package_name(word.partition("/")[0])
+    return next((text for folder, text in _opened()[1] if folder == name), None)
 
 
 def open_rooms(folders: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
@@ -131,9 +137,10 @@ _here_folders: list[str] = []
 
 
 @functools.cache
-def _opened() -> tuple[tuple[Room, ...], tuple[str, ...]]:
+def _opened() -> tuple[tuple[Room, ...], tuple[tuple[str, str], ...]]:
+    """Every room, and of those that cannot be opened the package and the reason."""
     found: dict[str, Room] = {}
-    problems: list[str] = []
+    problems: list[tuple[str, str]] = []
     folders: set[Path] = set()
     for package, origin, flag in _offered(problems):
         try:
@@ -143,7 +150,7 @@ def _opened() -> tuple[tuple[Room, ...], tuple[str, ...]]:
             folders.add(folder)
             room = _open(package, folder, origin, flag)
         except RoomProblem as problem:
-            problems.append(str(problem))
+            problems.append((package.rpartition(".")[2], str(problem)))
             continue
         if room.key in found:
             raise RoomProblem(
@@ -154,7 +161,7 @@ def _opened() -> tuple[tuple[Room, ...], tuple[str, ...]]:
     return tuple(found.values()), tuple(problems)
 
 
-def _offered(problems: list[str]) -> Iterator[tuple[str, str, str]]:
+def _offered(problems: list[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
     """Package, origin and flag of every room that there may be."""
     for name in _BUILT_IN:
         yield f"{__package__}.{name}", "iclab", ""
@@ -168,7 +175,8 @@ def _offered(problems: list[str]) -> Iterator[tuple[str, str, str]]:
         try:
             yield importable(package_folder(folder)), origin, flag
         except ValueError as reason:
-            problems.append(f"the room {origin} cannot be opened: {reason}")
+            text = f"the room {origin} cannot be opened: {reason}"
+            problems.append((Path(folder).resolve().name, text))
 
 
 def _folder(package: str, origin: str) -> Path:
@@ -201,7 +209,17 @@ def _unopened(package: str, origin: str, error: Exception) -> RoomProblem:
     kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
     reason = " ".join(str(error).split())
     name = package.rpartition(".")[2]
-    return RoomProblem(f"the room {name} of {origin} cannot be opened: {kind}{reason}")
+    said = f"{kind}{reason}{_place(error, name)}"
+    return RoomProblem(f"the room {name} of {origin} cannot be opened: {said}")
+
+
+def _place(error: Exception, package: str) -> str:
+    """The line of a room's own code where an error was last; "" if it never was."""
+    import traceback  # for mistakes only
+
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [one for one in frames if Path(one.filename).parent.name == package]
+    return f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
 
 
 def _contents(module: ModuleType) -> tuple[Paper, tuple[Entry, ...], dict[str, str]]:
@@ -228,7 +246,7 @@ def _check(room: Room) -> None:
         first, _, tail = id.partition("/")
         if first != key or not _TAIL.fullmatch(tail):
             raise ValueError(f"the id {id!r} must look like {key}/theorem-1.2")
-    stems = {entry.id: _stem(entry.id) for entry in room.entries}
+    stems = {entry.id: file_stem(entry.id) for entry in room.entries}
     _once([entry.id for entry in room.entries], "contents.py has {} twice")
     _once(list(stems.values()), "two ids in contents.py have the same file {}.py")
     files = {path.stem for path in room.folder.glob("*.py")}
@@ -258,8 +276,4 @@ def is_id(word: str) -> bool:
 
 def file_name(id: str) -> str:
     """The file of an id in its room's folder."""
-    return f"{_stem(id)}.py"
-
-
-def _stem(id: str) -> str:
-    return id.partition("/")[2].replace("-", "_").replace(".", "_")
+    return f"{file_stem(id)}.py"

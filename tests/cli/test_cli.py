@@ -212,13 +212,14 @@ def test_reproduce_leaves_its_results(tmp_path, capsys):
     assert main(words) == 0
     item, title, slow, store, results, summary = capsys.readouterr().out.splitlines()
     assert item.startswith(f"holds      {QUICK}  ")
-    assert title == "slowest:"
+    assert title == "slowest, all jobs of an item together:"
     assert re.fullmatch(rf" +[0-9.]+ s  {QUICK}", slow)
     assert store == "from the store: 0 of 1"
     assert results == f"results: {out / 'results.json'}"
     missing = len(papers.select()) - 1
     page = out / "report" / "index.html"
-    counts = f"1 item: 1 holds, 0 corrected, 0 fails, 0 undecided, {missing} missing"
+    counts = "1 item: 1 holds, 0 corrected, 0 fails, 0 undecided, "
+    counts += f"{missing} missing from this folder"
     assert re.fullmatch(rf"{counts} \([0-9.]+ s\); report: {page}", summary)
     assert page.is_file()
     run = json.loads((out / "results.json").read_text())
@@ -436,7 +437,13 @@ def test_show_finds_results_elsewhere_or_not_at_all(tmp_path, capsys, monkeypatc
         ),
         (
             ["show", "qqqqqqqq"],
-            "iclab show: unknown id 'qqqqqqqq': `iclab list` names all of them\n",
+            "iclab show: unknown id 'qqqqqqqq': `iclab list` names all of them, --room"
+            " DIR or ICLAB_ROOMS the folder of a paper of your own\n",
+        ),
+        (
+            ["check", "me2026/theorem-1"],  # which other papers have as well
+            "iclab check: unknown id 'me2026/theorem-1': `iclab list` names all of"
+            " them, --room DIR or ICLAB_ROOMS the folder of a paper of your own\n",
         ),
         (
             ["cite", "zang2023"],

@@ -99,12 +99,13 @@ WRONG = {
     "no-entries": (("contents.py", "ENTRIES = (", "OTHERS = ("),
                    "contents.py must have ENTRIES, a tuple of Entry"),
     "error": (("contents.py", "ENTRIES = (", "1 / 0\nENTRIES = ("),
-              "ZeroDivisionError: division by zero"),
+              "ZeroDivisionError: division by zero (contents.py, line 9)"),
     "package": (("__init__.py", '"""A', 'import no_such_thing\n"""A'),
-                "ModuleNotFoundError: No module named 'no_such_thing'"),
+                "ModuleNotFoundError: No module named 'no_such_thing' (__init__.py, line"
+                " 1)"),
     "key": (("contents.py", 'key="wrong2026"', 'key="Wrong/../2026"'),
             "Paper: `key` must be small letters, digits, - or _, a letter first, got"
-            " 'Wrong/../2026'"),
+            " 'Wrong/../2026' (contents.py, line 5)"),
     "other-key": (("contents.py", 'key="wrong2026"', 'key="index"'),
                   "the key of a paper cannot be index"),
     "id": (("contents.py", "wrong2026/figure-1", "other2026/figure-1"),
@@ -174,6 +175,39 @@ def test_claims_that_are_not_what_contents_say(registry, tmp_path):
         papers.load_claim(claim)
     with pytest.raises(ValueError, match=r"figure_1.py must have FIGURE, a Figure$"):
         papers.load_figure(figure)
+
+
+def test_a_claim_is_run_only_if_it_is_what_contents_say(registry, tmp_path):
+    folder = write_room(tmp_path, "wrong2026")
+    edit(folder, "theorem_1_2.py", 'Claim("wrong2026', 'Claim("other2026')
+    other = write_room(tmp_path, "printed2026")
+    edit(other, "theorem_1_2.py", "decoy)", "decoy, printed=Printed(decoy))")
+    edit(other, "theorem_1_2.py", "Measured\n", "Measured, Printed\n")
+    papers.open_rooms([folder, other])
+    wrong, printed = papers.select(["wrong2026/theorem-1.2", "printed2026/theorem-1.2"])
+    with pytest.raises(ValueError, match=r"1_2.py has the id 'other2026/theorem-1.2'$"):
+        papers.claim_job(wrong, "smoke", 0).run()
+    sentence = "1.2: an erratum in contents.py and `printed` go together$"
+    for run in (papers.load_claim, lambda e: papers.claim_job(e, "smoke", 0).run()):
+        with pytest.raises(ValueError, match=sentence):
+            run(printed)
+
+
+def test_a_room_that_did_not_open_says_why(registry, tmp_path):
+    folder = write_room(tmp_path, "shut2026")
+    edit(folder, "contents.py", "ENTRIES = (", "entries = shut\nENTRIES = (")
+    papers.open_rooms([folder])
+    reason = (
+        f"the room shut2026 of {folder} (--room) cannot be opened: NameError: name"
+        " 'shut' is not defined (contents.py, line 9)"
+    )
+    for word in ("shut2026", "shut2026/theorem-1.2"):
+        assert papers.why_closed(word) == reason
+        with pytest.raises(papers.UnknownId) as mistake:
+            papers.select([word])
+        assert str(mistake.value) == f"unknown id {word!r}: {reason}"
+        with pytest.raises(papers.UnknownId, match="cannot be opened"):
+            papers.room(word)
 
 
 def test_an_unknown_paper_and_an_unknown_model(registry):
