@@ -142,6 +142,11 @@ def _named(word: str, heads: int | None = None) -> _Named:
         raise UserMistake(f"--heads is for the file of a GPT-2, got {word}")
     if ".py:" in word:
         return _Named(_function(word))
+    if path.suffix == ".py":
+        raise UserMistake(
+            f"{word} is a file of Python: say which function predicts, as in"
+            f" {word}:predict"
+        )
     algorithm = _algorithm(word)
     if algorithm is not None:
         return _Named(algorithm, dimension=_DIMENSION)

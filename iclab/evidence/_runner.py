@@ -116,7 +116,7 @@ def run_claim(
     start = time.perf_counter()
     steps = [
         functools.partial(_run_case, claim, name, case, scale, seed)
-        for name, case in claim.cases(scale).items()
+        for name, case in _cases(claim.id, claim.cases, scale).items()
     ]
     steps += [] if claim.printed is None else _printed_steps(claim, scale, seed)
     every = [step() for step in each(steps)]
@@ -234,19 +234,43 @@ def _run_case(
 ) -> CaseResult:
     measured = claim.measure(case, case_key(seed, name), scale)
     return _judge(
-        name, claim.relation, claim.predict(case), measured, claim.decoy(case)
+        name,
+        claim.relation,
+        claim.predict(case),
+        _measured(claim.id, measured),
+        claim.decoy(case),
     )
+
+
+def _cases(id: str, cases: Callable[[Scale], Any], scale: Scale) -> Mapping[str, Any]:
+    """The cases of a claim, which a user may have written otherwise."""
+    found = cases(scale)
+    if not isinstance(found, Mapping):
+        kind = type(found).__name__
+        raise TypeError(
+            f"{id}: `cases` must return a dict of cases by name, got a {kind}"
+        )
+    return found
+
+
+def _measured(id: str, found: Any) -> Measured:
+    """What `measure` returned, which a user may have written otherwise."""
+    if not isinstance(found, Measured):
+        rule = "a Measured(value, error, reason), as `averaged` makes one"
+        kind = type(found).__name__
+        raise TypeError(f"{id}: `measure` must return {rule}, got a {kind}")
+    return found
 
 
 def _printed_steps(claim: Claim, scale: Scale, seed: int) -> list[Step]:
     printed = claim.printed
     assert printed is not None
-    cases = (printed.cases or claim.cases)(scale)
+    cases = _cases(claim.id, printed.cases or claim.cases, scale)
     measure = printed.measure or claim.measure
     relation = printed.relation or claim.relation
 
     def run(name: str, case: Any) -> CaseResult:
-        measured = measure(case, case_key(seed, name), scale)
+        measured = _measured(claim.id, measure(case, case_key(seed, name), scale))
         result = _judge(
             AS_PRINTED + name, relation, printed.predict(case), measured, None
         )

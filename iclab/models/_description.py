@@ -101,8 +101,7 @@ def _rebuilt(
         case int():
             return _small("load", "path", value, place)
         case {"class": str(name), "fields": dict(fields)}:
-            rule = f"a file with models of {', '.join(sorted(classes))}"
-            require(name in classes, "load", "path", rule, f"{name!r}")
+            _see_known(name, classes)
             return _instance(
                 classes[name],
                 {field: inner(field, one) for field, one in fields.items()},
@@ -123,6 +122,18 @@ def _rebuilt(
         case _:
             rule, found = "a file that describes a model", f"another at `{place}`"
             raise ValueError(f"load: `path` must be {rule}, got {found}")
+
+
+def _see_known(name: str, classes: Mapping[str, type[eqx.Module]]) -> None:
+    """See that there is a class of the name that a file gives."""
+    if name in classes:
+        return
+    word = name.isidentifier() and len(name) < 80
+    require(word, "load", "path", "a file with names of classes", repr(name[:80]))
+    raise ValueError(
+        f"load: `classes` must be given {name}, which the file holds and iclab.models"
+        f" does not have: load(path, {name})"
+    )
 
 
 def _instance(cls: type[eqx.Module], values: Mapping[str, Any], place: str) -> Any:

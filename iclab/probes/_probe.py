@@ -143,7 +143,8 @@ def probe(
     others = dict(against or {})
     main = counts[len(counts) // 2]
     deep = isinstance(predictor, Deep)
-    total, done = len(counts) + 5, 0
+    # What shows no layers is not said to be looked at there.
+    total, done = len(counts) + 4 + deep, 0
 
     def tell(text: str) -> None:
         nonlocal done
@@ -173,8 +174,10 @@ def probe(
     acting = implied_weights(
         predictor, small(_FEWEST), context=main, against=rivals, key=keys[3]
     )
-    tell("layers")
-    inside = layers(predictor, batch, context=main, key=keys[4]) if deep else None
+    inside = None
+    if deep:
+        tell("layers")
+        inside = layers(predictor, batch, context=main, key=keys[4])
     tell("shifts")
     longest = max(*counts, 2 * (training_context or counts[-1]))
     lengths = _lengths(min(longest, room or longest))

@@ -4,6 +4,7 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any, get_args
 
 import numpy as np
@@ -25,6 +26,7 @@ from iclab.evidence import (
     case_verdict,
     claim_verdict,
     figure_verdict,
+    file_stem,
 )
 from iclab.results._scatter import Scatter, read_scatter
 from iclab.results._schema import Fields, Wrong, plain, shown
@@ -35,6 +37,8 @@ FILE_KINDS = ("svg", "pdf", "png", "csv")
 _ID = re.compile(r"[A-Za-z0-9_-]+/[A-Za-z0-9][A-Za-z0-9._-]*(@[A-Za-z0-9_.,=+-]+)?")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _RELATIONS = ("=", "<=", ">=")
+# A line of a traceback that names a place; a mistake of syntax is in no function.
+_FRAME = re.compile(r'^ *File "(.+)", line (\d+)(?:, in ([\w<>.]+))?$', re.M)
 # Numbers of a case are rounded when they are written; a verdict on the very edge of an
 # error bar may then come out otherwise.
 _EDGE = 1e-6
@@ -107,8 +111,14 @@ class Record:
 
     @property
     def reason(self) -> str:
-        """What the traceback of a failure comes down to, in a line."""
-        return last_line(self.error or "")
+        """What the traceback of a failure comes down to, in a line.
+
+        With the last line of the item's own code, or of what lies beside it, if it went
+        through that.
+        """
+        error = self.error or ""
+        place = _place(error, self.id)
+        return f"{last_line(error)} ({place})" if place else last_line(error)
 
     def file(self, kind: str) -> str | None:
         """Name of a figure's file, in the folder of results; None if there is none."""
@@ -263,6 +273,20 @@ def last_line(error: str) -> str:
     """What a traceback comes down to."""
     lines = error.strip().splitlines()
     return lines[-1].strip() if lines else "unknown error"
+
+
+def _place(error: str, id: str) -> str:
+    """Where a traceback was last in the folder of an item; "" if it was never there."""
+    frames = [
+        (PurePath(file), line, name) for file, line, name in _FRAME.findall(error)
+    ]
+    stem = file_stem(id)
+    homes = {file.parent for file, _, _ in frames if file.stem == stem}
+    own = [frame for frame in frames if frame[0].parent in homes]
+    if not own:
+        return ""
+    file, line, name = own[-1]
+    return f"{file.name}, line {line}" + (f", in {name}" if name else "")
 
 
 def _case(fields: Fields) -> CaseResult:

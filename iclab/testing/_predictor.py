@@ -42,7 +42,7 @@ def check_predictor(
         raise ValueError(f"check_predictor: `examples` must be ≥ 2, got {n}")
     prompts = [_prompt(np.random.default_rng([seed, i]), n, d) for i in range(3)]
     prompt = prompts[0]
-    answer = shaped(predictor(prompt), (), owner, "its prediction")
+    answer = shaped(_first(predictor, prompt, owner), (), owner, "its prediction")
 
     def same(one: Any, other: Any, sentence: str) -> None:
         agree(one, other, owner, sentence, tolerance)
@@ -68,6 +68,19 @@ def check_predictor(
     _check_padding(predictor, prompt, owner, tolerance)
     if isinstance(predictor, Deep):
         _check_depth(predictor, prompt, answer, owner, tolerance)
+
+
+def _first(predictor: AbstractPredictor, prompt: Prompt, owner: str) -> Any:
+    """The answer to a prompt; where there is none, why, and with which sizes."""
+    n, d = prompt.examples.shape
+    try:
+        return predictor(prompt)
+    except Exception as error:
+        words = " ".join(f"{type(error).__name__}: {error}".split())
+        raise AssertionError(
+            f"{owner}: a prompt of {n} examples in {d} dimensions, the `examples` and"
+            f" `dimension` of check_predictor, stops it with {words}"
+        ) from error
 
 
 def _check_padding(

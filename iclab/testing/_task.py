@@ -25,6 +25,7 @@ def check_task(task: Any, *, examples: int = 4, seed: int = 0) -> None:
     n = positive_integer(examples, "check_task", "examples")
     d = positive_integer(task.dimension, owner, "dimension")
     keys = jax.random.split(jax.random.key(seed), 3)
+    _check_pieces(task, keys[0], n, d, owner)
     prompts = [task.sample(key, n) for key in keys]
     for prompt in prompts:
         _check_shapes(prompt, n, d, owner)
@@ -41,6 +42,16 @@ def check_task(task: Any, *, examples: int = 4, seed: int = 0) -> None:
     if len(set(targets)) < 3:
         fail(f"{owner}: three keys give the targets {targets.tolist()}")
     _check_labels(task, keys[0], n, owner)
+
+
+def _check_pieces(task: AbstractTask, key: Any, n: int, d: int, owner: str) -> None:
+    """Shapes of what a prompt is made of, before one is made of the other."""
+    latent = task.latent(key)
+    X = task.inputs(latent, n, key)
+    shaped(X, (n, d), owner, "`inputs` (count, dimension)")
+    shaped(task.labels(latent, X), (n,), owner, "`labels` (count)")
+    shaped(task.noise(latent, n, key), (n,), owner, "`noise` (count)")
+    shaped(task.query(latent, X, key), (d,), owner, "`query` (dimension)")
 
 
 def _check_shapes(prompt: Prompt, n: int, d: int, owner: str) -> None:

@@ -65,7 +65,9 @@ def test_a_function_in_a_file(folder, capsys):
     words += ["--against", "ridge:0.5", "--out", "page", "--json"]
     assert main(["probe", *words]) == 0
     said = capsys.readouterr()
-    assert said.err.splitlines()[0] == "1 of 6: predictions"
+    steps = ["predictions", "families with 4 examples", "symmetries"]
+    steps += ["implied weights", "shifts"]  # and no layers: a function shows none
+    assert said.err.splitlines() == [f"{i} of 5: {s}" for i, s in enumerate(steps, 1)]
     found = json.loads(said.out)
     assert found["model"] == "mine.py:predict"
     assert found["dimension"] == 2
@@ -144,6 +146,8 @@ BAD = {
     " got 1",
     "leaves.py:predict --dimension 2": "leaves.py cannot be run: SystemExit: 3",
     "missing.py:predict --dimension 2": "no file missing.py",
+    "mine.py": "mine.py is a file of Python: say which function predicts, as in"
+    " mine.py:predict",
     "empty": "GPT2.from_huggingface: `path` must be a folder with model.safetensors"
     " (`iclab train` writes it when it is done), got empty",
     "zhang2023/gpt2-fixed-10 --dimension 3": "`dimension` must be 5, the model's own,"

@@ -68,7 +68,7 @@ def test_what_is_false_is_said_and_a_program_that_stops(room, tmp_path):
     edit(room, "theorem_1_2.py", "return 4.5", "raise OSError('<b>no</b>')")
     (stopped,) = iclab.check("small2026/theorem-1.2", out=tmp_path / "r", **options)
     assert stopped.failed
-    assert stopped.reason == "OSError: <b>no</b>"
+    assert stopped.reason == "OSError: <b>no</b> (theorem_1_2.py, line 13, in predict)"
     assert "&lt;b&gt;no&lt;/b&gt;" in stopped._repr_html_()
 
 

@@ -149,12 +149,17 @@ def test_what_goes_wrong_stops_nothing_else(tmp_path):
     assert done.stderr == ""
     bad = re.findall(r"^undecided  (\S+)  [0-9.]+ s  (.*)$", done.stdout, re.MULTILINE)
     assert dict(bad) == {
-        "yang2024/computes": "RuntimeError: the sky fell",
+        "yang2024/computes": (
+            "RuntimeError: the sky fell (computes.py, line 14, in work)"
+        ),
         "yang2024/dies": "the process of this job died: exit code 3",
         "yang2024/figure-computes": (
             "ModuleNotFoundError: No module named 'nothing_at_all'"
+            " (figure_computes.py, line 1, in <module>)"
         ),
-        "yang2024/figure-judge": "LookupError: no evidence",
+        "yang2024/figure-judge": (
+            "LookupError: no evidence (figure_judge.py, line 50, in expect)"
+        ),
     }
     assert "7 items: 3 holds, 0 corrected, 0 fails, 4 undecided" in done.stdout
     records = {record["id"]: record for record in _results(out)["results"]}

@@ -115,9 +115,11 @@ def test_models_of_ones_own_need_their_class(tmp_path):
     again = load(path, Mine)
     _same(again, model)
     assert again.readout.activation is jax.nn.gelu
-    with pytest.raises(
-        ValueError, match=r"load: `path` must be a file with models of "
-    ):
+    sentence = (
+        r"^load: `classes` must be given Mine, which the file holds and iclab\.models"
+        r" does not have: load\(path, Mine\)$"
+    )
+    with pytest.raises(ValueError, match=sentence):
         load(path)
 
 
@@ -151,7 +153,7 @@ def _looped(**changes):
 @pytest.mark.parametrize(
     ("description", "words"),
     [
-        ({"class": "Popen", "fields": {}}, "got 'Popen'"),
+        ({"class": "Popen", "fields": {}}, "must be given Popen, which the file holds"),
         ({"class": "builtins.eval", "fields": {}}, "got 'builtins.eval'"),
         ({"function": "os.system"}, "describes a model, got another at ``"),
         ([1], "describes a model, got another at ``"),

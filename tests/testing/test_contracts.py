@@ -38,6 +38,15 @@ class NotANumber(AbstractPredictor):
         return 0.0 * prompt.query[0] / 0.0
 
 
+class OfSix(AbstractPredictor):
+    """Has weights for six dimensions."""
+
+    weights: jax.Array
+
+    def __call__(self, prompt):
+        return prompt.query @ self.weights @ prompt.correlation()
+
+
 class Deepish(AbstractPredictor):
     """Says that it has a depth, and ends elsewhere."""
 
@@ -64,6 +73,9 @@ class Deepish(AbstractPredictor):
                   " at the answer$"),
         (Vector(), r"^Vector: its prediction must have shape \(\), got \(3,\)$"),
         (NotANumber(), r"^NotANumber: its prediction must be finite, got nan$"),
+        (OfSix(jnp.eye(6)), "^OfSix: a prompt of 5 examples in 3 dimensions, the"
+                            " `examples` and `dimension` of check_predictor, stops it"
+                            " with TypeError: "),
         (Deepish(), "^Deepish: `predictions_by_depth` ends with 0.*, and it predicts"),
         (print, "^builtin_function_or_method is no predictor: subclass"
                 " core.AbstractPredictor, or wrap a function in core.Foreign$"),
@@ -91,7 +103,8 @@ class Task(AbstractTask):
         return jax.random.normal(key, (2,))
 
     def inputs(self, latent, count, key):
-        return jax.random.normal(key, (count, 2))
+        shape = (2,) if self.broken == "inputs" else (count, 2)
+        return jax.random.normal(key, shape)
 
     def labels(self, latent, inputs):
         labels = inputs @ latent
@@ -99,7 +112,8 @@ class Task(AbstractTask):
 
     def noise(self, latent, count, key):
         key = jax.random.key(0) if self.broken == "noise" else key
-        return jax.random.normal(key, (count,))
+        shape = (count, 1) if self.broken == "column" else (count,)
+        return jax.random.normal(key, shape)
 
     def target_noise(self, latent, key):
         return jnp.nan if self.broken == "nan" else 0.0
@@ -110,6 +124,10 @@ class Task(AbstractTask):
     [
         ("neighbours", "^Task: inputs one by one have the labels .* together .*: the"
                        " target would not be what an example's label is$"),
+        ("inputs", r"^Task: `inputs` \(count, dimension\) must have shape \(4, 2\),"
+                   r" got \(2,\)$"),
+        ("column", r"^Task: `noise` \(count\) must have shape \(4,\), got"
+                   r" \(4, 1\)$"),
         ("noise", "^Task: two keys give the same noise"),
         ("nan", "^Task: `target` of a prompt must be finite, got nan$"),
     ],
