@@ -11,6 +11,10 @@ import numpy as np
 import optax
 
 from iclab.core import array_size, finite_number, positive_integer, require
+from iclab.training._own_code import code_differs, own_code
+
+# How the names of settings end that are code.
+_CODE = ".code()"
 
 Precision = Literal["float32", "float64", "bfloat16"]
 
@@ -111,7 +115,8 @@ def described(plan: Plan, problem: Any, model: Any) -> dict[str, Any]:
     """All that decides the numbers of a run, flat: name -> plain value.
 
     The model's weights enter with their shapes only, because training moves them. The
-    number of steps matters only to schedules that end with it.
+    number of steps matters only to schedules that end with it. Classes and functions
+    of the user's own enter with their code too.
     """
     flat = _flat("", plan, values=True)
     if not isinstance(plan.optimiser, Optimiser) or plan.optimiser.endless:
@@ -131,6 +136,10 @@ def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
         one, other = there.get(name, "nothing"), here.get(name, "nothing")
         if one == other or name.startswith(other_kinds):
             continue
+        if name.endswith(_CODE):
+            if code_differs(str(one), str(other)):
+                found.append(f"the code of `{name.removesuffix(_CODE)}` is another one")
+            continue
         found.append(f"`{name}` is {one} there and {other} here")
         other_kinds += (f"{name}.", f"{name}[")
     return found
@@ -140,7 +149,7 @@ def _flat(name: str, value: Any, *, values: bool) -> dict[str, Any]:
     """A tree of dataclasses and tuples as one level of names."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         # Two tasks may have the same fields.
-        own = {name: type(value).__name__} if name else {}
+        own = {name: type(value).__name__, **_code(name, type(value))} if name else {}
         inside = {
             f"{name}.{one.name}" if name else one.name: getattr(value, one.name)
             for one in dataclasses.fields(value)
@@ -151,13 +160,20 @@ def _flat(name: str, value: Any, *, values: bool) -> dict[str, Any]:
         return {name: _array_text(np.asarray(value), values=values)}
     elif callable(value) and hasattr(value, "__qualname__"):
         # Its `repr` has an address that changes from process to process.
-        return {name: f"{value.__module__}.{value.__qualname__}"}
+        text = f"{value.__module__}.{value.__qualname__}"
+        return {name: text, **_code(name, value)}
     else:
         plain = value is None or isinstance(value, (bool, int, float, str))
         return {name: value if plain else repr(value)}
     for key, one in inside.items():
         own |= _flat(key, one, values=values)
     return own
+
+
+def _code(name: str, thing: Any) -> dict[str, str]:
+    """What a part of a run does, if it is of the user's own making."""
+    code = own_code(thing)
+    return {} if code is None else {f"{name}{_CODE}": code}
 
 
 def _array_text(array: np.ndarray, *, values: bool) -> str:
