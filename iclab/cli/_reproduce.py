@@ -105,6 +105,7 @@ def reproduce(options: argparse.Namespace) -> int:
         print(f"results: {results.path}")
         missing = sum(entry.id not in results.records for entry in papers.select())
         counts = f"{summary(records)}, {missing} missing"
+        counts += " from this folder" if missing else ""
         print(f"{counts} ({duration(seconds)}); report: {ended.page}")
     return _exit_code(records)
 
@@ -241,7 +242,7 @@ def _say_slowest(computed: Mapping[str, float]) -> None:
     """Where the time went; what came from the store took none."""
     slowest = sorted(computed, key=lambda id: -computed[id])[:_SLOWEST]
     if slowest:
-        print("slowest:")
+        print("slowest, all jobs of an item together:")
     for id in slowest:
         print(f"{computed[id]:10.1f} s  {id}")
 

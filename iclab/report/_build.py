@@ -13,7 +13,7 @@ from iclab._files import mode_of, read_inside, refuse_links, write_inside
 from iclab.evidence import ERRATUM_CLASSES
 from iclab.papers import rooms
 from iclab.report import _pictures, _text
-from iclab.report._items import VERDICTS, Item, facts, items, opening
+from iclab.report._items import TIMES, VERDICTS, Item, facts, items, opening
 from iclab.results import RESULTS, Run, first, locked, read_run
 
 _REPORT, _BIBLIOGRAPHY = "report", "references.bib"
@@ -104,6 +104,7 @@ def environment() -> jinja2.Environment:
         "in_words": _pictures.in_words,
         "counts": _counts,
     }
+    environment.globals["times"] = TIMES
     return environment
 
 

@@ -41,8 +41,14 @@ VERDICTS: Mapping[str, str] = {
         " seen or not tested at these sizes and settings, which are not the paper's:"
         " they decide nothing. So it is with settings that a user has changed."
     ),
-    "missing": "Not run in this folder yet.",
+    "missing": (
+        "Listed in the contents of its paper, and not run into this folder yet. That is"
+        " no verdict: a run of one paper leaves the others missing."
+    ),
 }
+
+# What the time of a result is.
+TIMES = "Those of a result's jobs together, which may run side by side."
 
 
 @dataclass(frozen=True)
@@ -293,6 +299,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("Finished", _moment(known.finished) or _unfinished(known)),
         ("Took", took),
         ("Work", f"{duration(_work(run))} of computing, results from before included"),
+        ("Times", TIMES),
         ("Machine", _machine(known)),
         ("Python", known.python or ""),
         ("Software", software),
