@@ -101,8 +101,8 @@ WRONG = {
     "error": (("contents.py", "ENTRIES = (", "1 / 0\nENTRIES = ("),
               "ZeroDivisionError: division by zero (contents.py, line 9)"),
     "package": (("__init__.py", '"""A', 'import no_such_thing\n"""A'),
-                "ModuleNotFoundError: No module named 'no_such_thing' (__init__.py, line"
-                " 1)"),
+                "ModuleNotFoundError: No module named 'no_such_thing'"
+                " (__init__.py, line 1)"),
     "key": (("contents.py", 'key="wrong2026"', 'key="Wrong/../2026"'),
             "Paper: `key` must be small letters, digits, - or _, a letter first, got"
             " 'Wrong/../2026' (contents.py, line 5)"),
