@@ -119,14 +119,18 @@ def sha256(data: bytes) -> str:
 
 def signed(value: dict[str, Any]) -> dict[str, Any]:
     """A JSON object with the checksum of the rest of it, `sha256`, at its end."""
-    rest = {name: one for name, one in value.items() if name != "sha256"}
+    rest = _unsigned(value)
     plain = json.loads(json.dumps(rest))  # as it will be read
     return {**rest, "sha256": sha256(canonical(plain))}
 
 
 def is_signed(value: dict[str, Any]) -> bool:
-    """Whether a JSON object is as `signed` gave it."""
-    return signed(value)["sha256"] == value.get("sha256")
+    """Whether a JSON object, as it was read, is what `signed` gave."""
+    return sha256(canonical(_unsigned(value))) == value.get("sha256")
+
+
+def _unsigned(value: dict[str, Any]) -> dict[str, Any]:
+    return {name: one for name, one in value.items() if name != "sha256"}
 
 
 def now() -> str:

@@ -19,13 +19,13 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def filled(text: str, numbers: Mapping[str, Any]) -> str:
     """`text` with the numbers that a run has found, or without their clauses."""
+    return _CLAUSE.sub(lambda clause: _filled(clause, numbers), text)
 
-    def clause(found: re.Match[str]) -> str:
-        inside, otherwise = found[1], found[2] or ""
-        known = all(name in numbers for name in _fields(inside))
-        return _Pretty().vformat(inside, (), numbers) if known else otherwise
 
-    return _CLAUSE.sub(clause, text)
+def _filled(clause: re.Match[str], numbers: Mapping[str, Any]) -> str:
+    inside, otherwise = clause[1], clause[2] or ""
+    known = all(name in numbers for name in _fields(inside))
+    return _Pretty().vformat(inside, (), numbers) if known else otherwise
 
 
 def names(text: str) -> set[str]:

@@ -14,7 +14,7 @@ from iclab.evidence import ERRATUM_CLASSES
 from iclab.papers import rooms
 from iclab.report import _pictures, _text
 from iclab.report._items import TIMES, VERDICTS, Item, facts, items, opening
-from iclab.results import RESULTS, Run, first, locked, read_run
+from iclab.results import RESULTS, Run, first, locked, read_run, require_results
 
 _REPORT, _BIBLIOGRAPHY = "report", "references.bib"
 ASSETS = ("report.css", "report.js")
@@ -29,7 +29,7 @@ def build_report(
     be moved and sent as it is. What is left out, because it cannot be read or was
     altered, is named to `warn`.
     """
-    read_run(folder)  # there may be nothing to report: then nothing is written
+    require_results(folder)  # where there are none, nothing is written
     with locked(Path(folder)):
         run = read_run(folder)
         every = items(run)

@@ -52,8 +52,10 @@ def bars_off(case: CaseResult) -> tuple[float, float | None]:
     For a bound this counts only what lies beyond it; the worst number of the case is
     the one that counts.
     """
-    every = points(case)
-    relation = case.relation
+    return _bars_off(points(case), case.relation)
+
+
+def _bars_off(every: Sequence[Point], relation: str) -> tuple[float, float | None]:
     prediction = max(_off(p.measured, p.predicted, p.error, relation) for p in every)
     decoys = [
         _off(p.measured, p.decoy, p.error, relation)
@@ -78,9 +80,13 @@ def _off(measured: float, stated: float, error: float, relation: str) -> float:
 
 def in_words(case: CaseResult) -> str:
     """Where the prediction and the decoy stand to the error bar, in a sentence."""
-    if any(math.isnan(point.measured - point.predicted) for point in points(case)):
+    return _in_words(case, points(case))
+
+
+def _in_words(case: CaseResult, every: Sequence[Point]) -> str:
+    if any(math.isnan(point.measured - point.predicted) for point in every):
         return "Not a number, so inside no error bar."
-    prediction, decoy = bars_off(case)
+    prediction, decoy = _bars_off(every, case.relation)
     bound = case.relation != "="
     if prediction > 1:
         text = f"{'Bound broken' if bound else 'Prediction off'}{_bars(prediction)}"
@@ -108,7 +114,8 @@ def picture(case: CaseResult) -> Markup:
 
 
 def _strip(case: CaseResult, point: Point) -> Markup:
-    place, kind, low, high = _scale([point], 14, _WIDTH - 14)
+    scale = _scale([point], 14, _WIDTH - 14)
+    place = scale.place
     y, parts = 24.0, []
     if case.relation != "=" and math.isfinite(point.predicted):
         x = place(point.predicted)
@@ -127,22 +134,23 @@ def _strip(case: CaseResult, point: Point) -> Markup:
             parts.append(_line("bar", ends[0], y, ends[1], y))
             parts += [_line("bar", end, y - 5, end, y + 5) for end in ends]
         parts.append(_dot(x, y))
-    low, high = _ends(low, high)
+    low, high = _ends(scale.low, scale.high)
     parts.append(_label(0, _STRIP - 5, low, "start"))
     parts.append(_label(_WIDTH, _STRIP - 5, high, "end"))
-    if kind:
-        parts.append(_label(_WIDTH / 2, _STRIP - 5, kind, "middle"))
+    if scale.kind:
+        parts.append(_label(_WIDTH / 2, _STRIP - 5, scale.kind, "middle"))
     return _svg(_STRIP, parts, _spoken(case, [point]))
 
 
 def _plot(case: CaseResult, every: Sequence[Point]) -> Markup:
     shown = every[:_COLUMNS]
     top, bottom = 20.0, _PLOT - 20.0
-    place, kind, low, high = _scale(shown, bottom, top)
+    scale = _scale(shown, bottom, top)
+    place = scale.place
     width = _WIDTH / len(shown)
     half = min(width * 0.36, 11.0)
     parts = [_line("axis", 0, _PLOT - 15, _WIDTH, _PLOT - 15)]
-    if low < 0 < high:
+    if scale.low < 0 < scale.high:
         parts.append(_line("zero", 0, place(0.0), _WIDTH, place(0.0)))
     for column, point in enumerate(shown):
         x = (column + 0.5) * width
@@ -159,37 +167,47 @@ def _plot(case: CaseResult, every: Sequence[Point]) -> Markup:
             if all(map(math.isfinite, ends)) and ends[0] - ends[1] > 1:
                 parts.append(_line("bar", x, ends[0], x, ends[1]))
             parts.append(_dot(x, place(point.measured)))
-    low, high = _ends(low, high)
+    low, high = _ends(scale.low, scale.high)
     parts.append(_label(0, 9, high, "start"))
     parts.append(_label(0, _PLOT - 3, low, "start"))
-    words = f"{len(every)} numbers" + (f", {kind}" if kind else "")
+    words = f"{len(every)} numbers" + (f", {scale.kind}" if scale.kind else "")
     if len(every) > len(shown):
         words = f"first {len(shown)} of {words}"
     parts.append(_label(_WIDTH, _PLOT - 3, words, "end"))
     return _svg(_PLOT, parts, _spoken(case, every))
 
 
-def _scale(
-    every: Sequence[Point], start: float, end: float
-) -> tuple[Callable[[float], float], str, float, float]:
-    """Places on the picture for values, the kind of scale, and its two ends."""
+def _scale(every: Sequence[Point], start: float, end: float) -> "_Scale":
+    """The scale on which the numbers of a picture lie between two places."""
     values: list[float] = []
     for point in every:
         values += [point.predicted, point.measured]
         values += [point.measured - point.error, point.measured + point.error]
         values += [] if point.decoy is None else [point.decoy]
     finite = [value for value in values if math.isfinite(value)] or [0.0]
-    low, high = min(finite), max(finite)
     bend, kind = _bend(finite)
-    first, last = bend(low), bend(high)
+    return _Scale(min(finite), max(finite), start, end, bend, kind)
 
-    def place(value: float) -> float:
+
+@dataclass(frozen=True)
+class _Scale:
+    """Places on the picture for values from `low` to `high`; the rest is at its end."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    bend: Callable[[float], float]
+    kind: str
+
+    def place(self, value: float) -> float:
+        first, last = self.bend(self.low), self.bend(self.high)
         if last == first:
-            return (start + end) / 2
-        share = (bend(min(max(value, low), high)) - first) / (last - first)
-        return start + share * (end - start)
-
-    return place, kind, low, high
+            return (self.start + self.end) / 2
+        share = (self.bend(min(max(value, self.low), self.high)) - first) / (
+            last - first
+        )
+        return self.start + share * (self.end - self.start)
 
 
 def _ends(low: float, high: float) -> tuple[str, str]:
@@ -215,7 +233,7 @@ def _bend(finite: Sequence[float]) -> tuple[Callable[[float], float], str]:
 def _spoken(case: CaseResult, every: Sequence[Point]) -> str:
     """The picture in words, for those who cannot see it."""
     if len(every) > 1:
-        return f"{len(every)} numbers. {in_words(case)}"
+        return f"{len(every)} numbers. {_in_words(case, every)}"
     (point,) = every
     relation = {"=": "", "<=": "at most ", ">=": "at least "}[case.relation]
     text = (
@@ -224,34 +242,34 @@ def _spoken(case: CaseResult, every: Sequence[Point]) -> str:
     )
     if point.decoy is not None:
         text += f", decoy {relation}{number(point.decoy)}"
-    return f"{text}. {in_words(case)}"
+    return f"{text}. {_in_words(case, every)}"
 
 
-def _svg(height: int, parts: Sequence[Markup], words: str) -> Markup:
+def _svg(height: int, parts: Sequence[str], words: str) -> Markup:
     return Markup(
         '<svg class="case" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
-    ).format(_WIDTH, height, words, Markup("").join(parts))
+    ).format(_WIDTH, height, words, Markup("".join(parts)))
 
 
-def _line(name: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
+def _line(name: str, x1: float, y1: float, x2: float, y2: float) -> str:
     ends = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
-    return Markup(f'<line class="{name}" {ends}/>')
+    return f'<line class="{name}" {ends}/>'
 
 
-def _box(x: float, y: float, width: float, height: float) -> Markup:
+def _box(x: float, y: float, width: float, height: float) -> str:
     sides = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
-    return Markup(f'<rect class="allowed" {sides}/>')
+    return f'<rect class="allowed" {sides}/>'
 
 
-def _dot(x: float, y: float) -> Markup:
-    return Markup(f'<circle class="measured" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>')
+def _dot(x: float, y: float) -> str:
+    return f'<circle class="measured" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>'
 
 
-def _cross(x: float, y: float) -> Markup:
+def _cross(x: float, y: float) -> str:
     arms = f"M{x - 4:.1f} {y - 4:.1f}l8 8M{x - 4:.1f} {y + 4:.1f}l8 -8"
-    return Markup(f'<path class="decoy" d="{arms}"/>')
+    return f'<path class="decoy" d="{arms}"/>'
 
 
-def _label(x: float, y: float, text: str, anchor: str) -> Markup:
+def _label(x: float, y: float, text: str, anchor: str) -> str:
     place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
-    return Markup(f"<text {place}>{escape(text)}</text>")
+    return f"<text {place}>{escape(text)}</text>"

@@ -33,12 +33,13 @@ def rich(text: str) -> Markup:
 
 
 def _raised(text: str) -> Markup:
-    def tag(found: re.Match[str]) -> str:
-        name = _TAGS[found[1]]
-        inside = (found[2] or found[3] or found[4] or "").replace("-", "−")
-        return f"<{name}>{inside}</{name}>"
+    return Markup(MARK.sub(_tag, str(escape(text))))
 
-    return Markup(MARK.sub(tag, str(escape(text))))
+
+def _tag(mark: re.Match[str]) -> str:
+    name = _TAGS[mark[1]]
+    inside = (mark[2] or mark[3] or mark[4] or "").replace("-", "−")
+    return f"<{name}>{inside}</{name}>"
 
 
 def plain(text: str) -> str:

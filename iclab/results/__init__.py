@@ -29,6 +29,7 @@ from iclab.results._folder import (
     Settle as Settle,
     first as first,
     read_run as read_run,
+    require_results as require_results,
 )
 from iclab.results._keep import (
     NotARecord as NotARecord,

@@ -92,6 +92,11 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
     return Run(Path(folder), _facts(found, path, problems), records, tuple(problems))
 
 
+def require_results(folder: str | os.PathLike[str]) -> None:
+    """See that `folder` has results of ours; each record is read when it is wanted."""
+    _object(Path(folder))
+
+
 class ResultsFolder:
     """The records of a run, joined with those that the folder has already.
 
@@ -113,7 +118,9 @@ class ResultsFolder:
         self._order = tuple(order)
         self._pending: list[tuple[Record, Settle | None]] = []
         self._written = time.monotonic()
+        self._seen: tuple[int, ...] = ()
         self.problems: tuple[str, ...] = ()
+        self.records: dict[str, Record] = {}
         self.records = self._read()
 
     def add(self, record: Record, settle: Settle | None = None) -> None:
@@ -139,16 +146,30 @@ class ResultsFolder:
             run = {"format": FORMAT, **self._facts, "results": ordered}
             text = json.dumps(run, indent=1, ensure_ascii=False)
             write_inside(self.folder, RESULTS, text + "\n", durable=True)
+            self._seen = self._look()
         self.records = records
         self._pending = []
         self._written = time.monotonic()
 
     def _read(self) -> dict[str, Record]:
-        if not self.path.exists() and not self.path.is_symlink():
+        """The records that are there; those known already if nobody wrote since."""
+        seen = self._look()
+        if not seen:
             return {}
+        if seen == self._seen:
+            return dict(self.records)
         run = read_run(self.folder)
         self.problems = self.problems or run.problems
+        self._seen = seen
         return dict(run.records)
+
+    def _look(self) -> tuple[int, ...]:
+        """What tells one file of results from the next; nothing if there is none."""
+        try:
+            facts = self.path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+        return facts.st_mode, facts.st_ino, facts.st_size, facts.st_mtime_ns
 
     def _ordered(self, records: Mapping[str, Record]) -> list[Record]:
         others = sorted(set(records) - set(self._order))

@@ -4,6 +4,7 @@ What is wrong is said in a sentence that names the field, the rule and the value
 """
 
 import datetime
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -64,13 +65,8 @@ class Fields:
     def one_of(self, name: str, words: Iterable[Any], default: Any = _REQUIRED) -> Any:
         """One of several words."""
         known = tuple(words)
-
-        def word(value: Any) -> Any:
-            if not any(value == one for one in known):
-                raise ValueError
-            return value
-
-        return self._read(name, default, f"one of {', '.join(map(str, known))}", word)
+        rule = f"one of {', '.join(map(str, known))}"
+        return self._read(name, default, rule, functools.partial(_word, known))
 
     def matching(self, name: str, rule: str, reader: Callable[[Any], T]) -> T:
         """A value that `reader` takes; `rule` says which those are."""
@@ -94,12 +90,7 @@ class Fields:
         self, name: str, rule: str, reader: Callable[[Any], T], default: Any = _REQUIRED
     ) -> Any:
         """An object whose values `reader` takes; `rule` says which those are."""
-
-        def read(value: Any) -> dict[str, T]:
-            if not isinstance(value, Mapping):
-                raise ValueError
-            return {_text(key): reader(one) for key, one in value.items()}
-
+        read = functools.partial(_mapped, reader)
         return self._read(name, default, f"an object of {rule}", read)
 
     def _read(
@@ -151,6 +142,18 @@ def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise TypeError
     return value
+
+
+def _word(known: tuple[Any, ...], value: Any) -> Any:
+    if not any(value == one for one in known):
+        raise ValueError
+    return value
+
+
+def _mapped(reader: Callable[[Any], T], value: Any) -> dict[str, T]:
+    if not isinstance(value, Mapping):
+        raise ValueError
+    return {_text(key): reader(one) for key, one in value.items()}
 
 
 def _number(value: Any) -> int | float:
