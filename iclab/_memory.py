@@ -5,8 +5,10 @@ Acts on import: the number of heaps is settled when a second thread takes memory
 
 import contextlib
 import ctypes
+import gc
 import os
 import sys
+from pathlib import Path
 
 # Where bytes lie changes no number: no part of the names of jobs.
 __computes__ = False
@@ -44,6 +46,32 @@ def keep_freed_memory() -> bool:
             )
         )
     return False
+
+
+def give_back(beyond: int = 2**30) -> bool:
+    """Between two pieces of work, forget compiled programs and give their room back.
+
+    A process that has done a hundred items would hold gigabytes, a few MB for each
+    program. Below `beyond` bytes nothing is done: what the next item shares with the
+    last stays compiled. Says whether it did.
+    """
+    if _held() <= beyond:
+        return False
+    if (jax := sys.modules.get("jax")) is not None:
+        jax.clear_caches()
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+    return True
+
+
+def _held() -> int:
+    """Bytes of memory that this process has, 0 where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 keep_freed_memory()

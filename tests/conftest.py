@@ -16,6 +16,7 @@ import pytest
 from jaxtyping import PRNGKeyArray
 
 import iclab  # noqa: F401  turns 64-bit mode on before any array is made
+from iclab._memory import give_back
 from tests.smoke import QUICK_COMPILATION, SmokeRun, smoke_run
 
 # Read when JAX first computes, here and in programs that the tests start.
@@ -79,6 +80,13 @@ def registry(
         if any(str(place).startswith(root) for place in places):
             del sys.modules[name]
     importlib.invalidate_caches()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def programs_are_forgotten() -> Iterator[None]:
+    """A worker that compiles for all modules holds gigabytes of programs."""
+    yield
+    give_back(beyond=2**31)
 
 
 @pytest.fixture(scope="session")

@@ -3,8 +3,12 @@
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
+import jax
 import pytest
+
+from iclab._memory import give_back
 
 # How many pages were faulted in by ten calls that each need 32 MB, that is 8,000 pages
 # of 4 KB, after the first twenty, in a process of its own.
@@ -46,3 +50,15 @@ def test_freed_memory_is_kept_unless_the_user_says_how(monkeypatch):
     # Blocks that are given back late may ask for two more.
     assert _faults(monkeypatch) < 20_000
     assert _faults(monkeypatch, MALLOC_TRIM_THRESHOLD_="131072") > 70_000
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="the system does not say"
+)
+def test_what_was_compiled_is_forgotten_where_it_is_much():
+    program = jax.jit(lambda x: x + 1)
+    program(1.0)
+    assert not give_back(beyond=2**60)
+    assert program._cache_size() == 1
+    assert give_back(beyond=0)
+    assert program._cache_size() == 0

@@ -16,6 +16,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from iclab._memory import give_back
 from iclab.runs._cache import compilation_cache
 from iclab.runs._environment import on_cpu, on_gpu, one_thread
 from iclab.runs._events import (
@@ -212,6 +213,7 @@ def _serve(pipe: Connection) -> None:
         pipe.send(_THERE)
         while True:
             pipe.send(attempt(pipe.recv(), lambda *said: _say(pipe, said)))
+            give_back()
 
 
 def _say(pipe: Connection, said: tuple[float, str]) -> None:
