@@ -22,7 +22,7 @@ from iclab.core import (
     same_dimension,
 )
 from iclab.models import _gpt2_files
-from iclab.models._transformer_parts import Affine, Block, Norm, gelu
+from iclab.models._transformer_parts import Affine, Block, Norm, gelu, standardise
 
 # Layers, heads, width.
 GPT2_SIZES = {"tiny": (3, 2, 64), "small": (6, 4, 128), "standard": (12, 8, 256)}
@@ -174,16 +174,31 @@ class GPT2(AbstractPredictor):
         Entry i sees x₁, y₁, …, x_i, y_i, x_{i+1}: it is the prediction at context
         length i. The last label is not looked at.
         """
-        n, d = inputs.shape
+        return self._predictions(inputs, labels)
+
+    def batch_predictions(
+        self, inputs: Float[Array, "prompts n d"], labels: Float[Array, "prompts n"]
+    ) -> Float[Array, "prompts n"]:
+        """`predictions` of many prompts; its gradient is faster than that of a `vmap`.
+
+        All tokens of all prompts are then rows of one matrix.
+        """
+        return self._predictions(inputs, labels)
+
+    def _predictions(
+        self, inputs: Float[Array, "*prompts n d"], labels: Float[Array, "*prompts n"]
+    ) -> Float[Array, "*prompts n"]:
+        *_, n, d = inputs.shape
         rule, found = (
             f"of dimension {self.dimension}, the model's own",
             f"dimension {d}",
         )
         require(d == self.dimension, "GPT2", "inputs", rule, found)
         self._fits(n - 1)
-        tokens = self._context(inputs, labels)[: 2 * n - 1]
+        tokens = self._context(inputs, labels)[..., : 2 * n - 1, :]
         if self.positions is not None:
-            tokens = tokens + self.positions[: 2 * n - 1]
+            table = self.positions[: 2 * n - 1]
+            tokens = tokens + jnp.expand_dims(table, range(tokens.ndim - 2))
         seen = jnp.tri(2 * n - 1, dtype=bool)
         states = self._states(tokens, seen, slice(None, None, 2))
         return self._read(states[-1]).astype(labels.dtype)
@@ -248,14 +263,14 @@ class GPT2(AbstractPredictor):
         require(fits, "GPT2", "prompt", rule, f"{examples} examples")
 
     def _context(
-        self, inputs: Float[Array, "n d"], labels: Float[Array, " n"]
-    ) -> Float[Array, "t w"]:
+        self, inputs: Float[Array, "*prompts n d"], labels: Float[Array, "*prompts n"]
+    ) -> Float[Array, "*prompts t w"]:
         """x₁, y₁, x₂, y₂, … after the read-in."""
-        weight, bias = self.read_in.weight, self.read_in.bias
-        x = self.read_in(inputs.astype(weight.dtype))
-        # A label padded with zeros meets only the first column.
-        y = labels.astype(weight.dtype)[:, None] * weight[:, 0][None] + bias[None]
-        return jnp.stack([x, y], axis=1).reshape(-1, len(bias))
+        dtype, d = self.read_in.weight.dtype, inputs.shape[-1]
+        pads = [(0, 0)] * labels.ndim + [(0, d - 1)]
+        padded = jnp.pad(labels[..., None].astype(dtype), pads)
+        tokens = jnp.stack([inputs.astype(dtype), padded], axis=-2)
+        return self.read_in(tokens.reshape(*labels.shape[:-1], -1, d))
 
     def _at_lengths(
         self, prompt: Prompt, lengths: Int[Array, " m"]
@@ -284,33 +299,36 @@ class GPT2(AbstractPredictor):
         return tokens, seen, slice(2 * n, None)
 
     def _states(
-        self, stream: Float[Array, "t w"], seen: Bool[Array, "t t"], rows: slice
-    ) -> list[Float[Array, "r w"]]:
+        self, stream: Float[Array, "*batch t w"], seen: Bool[Array, "t t"], rows: slice
+    ) -> list[Float[Array, "*batch r w"]]:
         """The stream at `rows` by depth; token i attends to the tokens in `seen[i]`."""
         lowest = jnp.finfo(stream.dtype).min
         bias = jnp.where(seen, 0, lowest).astype(stream.dtype)
         *others, last = self.blocks
-        states = [stream[rows]]
+        states = [stream[..., rows, :]]
         for block in others:
-            stream = self._through(block, stream, bias, slice(None))
-            states.append(stream[rows])
+            stream = self._through(block, stream, bias, None)
+            states.append(stream[..., rows, :])
         # Nobody looks at the last block's other rows.
         return [*states, self._through(last, stream, bias[rows], rows)]
 
     def _through(
         self,
         block: Block,
-        stream: Float[Array, "t w"],
+        stream: Float[Array, "*batch t w"],
         bias: Float[Array, "rows t"],
-        rows: slice,
-    ) -> Float[Array, "rows w"]:
+        rows: slice | None,
+    ) -> Float[Array, "*batch rows w"]:
         """The stream after a block, at `rows`; `bias` says what they attend to."""
-        normed = block.attention_norm(stream)
-        stream = stream[rows] + block.attend(normed[rows], normed, self.heads, bias)
-        return stream + block.network(block.network_norm(stream), gelu)
+        block = block.standardised()
+        asked = asking = standardise(stream)
+        if rows is not None:
+            stream, asking = stream[..., rows, :], asked[..., rows, :]
+        stream = stream + block.attend(asking, asked, self.heads, bias)
+        return stream + block.network(standardise(stream), gelu)
 
-    def _read(self, rows: Float[Array, "r w"]) -> Float[Array, " r"]:
-        return self.read_out(self.final_norm(rows))[:, 0]
+    def _read(self, rows: Float[Array, "*batch r w"]) -> Float[Array, "*batch r"]:
+        return self.read_out.after(self.final_norm)(standardise(rows))[..., 0]
 
     def _state(self) -> dict[str, Array | None]:
         state: dict[str, Array | None] = {

@@ -1,5 +1,6 @@
 """The loss of in-context learners, on prompts of a task."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import jax
@@ -22,9 +23,10 @@ class InContext(AbstractProblem):
     $$\frac1n\sum_{i=1}^n\big(\hat y(x_1,y_1,\dots,x_{i-1},y_{i-1},x_i)-y_i\big)^2$$
 
     where all points follow the law of the examples. It takes a model that has
-    `predictions(inputs, labels)`, such as `models.GPT2`. `"final"` looks at the query
-    only, in what the task itself samples, and takes any predictor. `loss` is `squared`,
-    `Huber(1.0)` or any function of predictions and targets, number by number.
+    `predictions(inputs, labels)`, such as `models.GPT2`; one with `batch_predictions`
+    too is asked for all prompts at once. `"final"` looks at the query only, in what the
+    task itself samples, and takes any predictor. `loss` is `squared`, `Huber(1.0)` or
+    any function of predictions and targets, number by number.
 
     Source: zhang2023, Appendix E (all positions), (3.8) without its 1/2 (the query).
     """
@@ -86,7 +88,7 @@ class InContext(AbstractProblem):
         inputs, labels = samples
         rule = "a predictor at all positions, with `predictions`"
         require(hasattr(model, "predictions"), "InContext", "model", rule, found)
-        errors = self.pointwise(jax.vmap(model.predictions)(inputs, labels), labels)
+        errors = self.pointwise(_predictions(model)(inputs, labels), labels)
         counts = jnp.arange(stage.points) < stage.active_points
         total = jnp.sum(jnp.where(counts[None], errors, 0))
         return total / (len(labels) * stage.active_points)
@@ -102,6 +104,13 @@ class InContext(AbstractProblem):
 
     def _active(self, X: Float[Array, "n d"], stage: Stage) -> Float[Array, "n d"]:
         return _first(X, stage.active_dimensions)
+
+
+def _predictions(model: Any) -> Callable[[Array, Array], Array]:
+    """The model's predictions at all positions of many prompts."""
+    if hasattr(model, "batch_predictions"):
+        return model.batch_predictions
+    return jax.vmap(model.predictions)
 
 
 class _Active(AbstractTask):

@@ -164,6 +164,59 @@ def test_gradient_of_the_written_out_derivatives():
         assert_close(found[2], found[3])
 
 
+def _plain(model, X, y):
+    """GPT-2 as one writes it down first, a prompt at a time, for autodiff as it is."""
+
+    def norm(rows, part):
+        return jax.nn.standardize(rows, axis=-1, epsilon=1e-5) * part.scale + part.shift
+
+    def affine(rows, part):
+        return jnp.einsum("ti,oi->to", rows, part.weight) + part.bias
+
+    t, w = 2 * len(y) - 1, model.read_in.weight.shape[0]
+    tokens = jnp.zeros((t + 1, D)).at[::2].set(X).at[1::2, 0].set(y)[:t]
+    stream = affine(tokens, model.read_in) + model.positions[:t]
+    for block in model.blocks:
+        qkv = affine(norm(stream, block.attention_norm), block.attention)
+        q, k, v = jnp.moveaxis(qkv.reshape(t, 3, model.heads, -1), 1, 0)
+        scores = jnp.einsum("qhe,khe->hqk", q, k) / jnp.sqrt(w / model.heads)
+        weights = jax.nn.softmax(scores, where=jnp.tri(t, dtype=bool), axis=-1)
+        mixed = jnp.einsum("hqk,khe->qhe", weights, v).reshape(t, w)
+        stream = stream + affine(mixed, block.attention_out)
+        inner = affine(norm(stream, block.network_norm), block.network_in)
+        stream = stream + affine(jax.nn.gelu(inner), block.network_out)
+    return affine(norm(stream[::2], model.final_norm), model.read_out)[:, 0]
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_loss_and_gradient_are_those_of_the_plain_model(dtype):
+    model = _model(3, dtype)
+    X, y = (
+        jnp.stack(one).astype(dtype) for one in zip(*map(_data, range(4)), strict=True)
+    )
+    ways = {
+        "batch": lambda model: model.batch_predictions(X, y),
+        "one by one": lambda model: jax.vmap(model.predictions)(X, y),
+        "plain": lambda model: jax.vmap(lambda *one: _plain(model, *one))(X, y),
+    }
+    loss = lambda model, way: jnp.mean((ways[way](model) - y) ** 2)  # noqa: E731
+    with jax.numpy_rank_promotion("allow"):
+        found = eqx.filter_jit(
+            lambda model: {
+                way: eqx.filter_value_and_grad(loss)(model, way) for way in ways
+            }
+        )(model)
+    # Sums over tokens are taken in another order, in the model's own precision.
+    size = max(float(jnp.max(jnp.abs(leaf))) for leaf in jax.tree.leaves(found))
+    tolerance = 50 * size * float(jnp.finfo(dtype).eps)
+    for way in ("batch", "one by one"):
+        pairs = zip(
+            jax.tree.leaves(found[way]), jax.tree.leaves(found["plain"]), strict=True
+        )
+        for one, other in pairs:
+            assert_close(one, other, rtol=0, atol=tolerance)
+
+
 @pytest.mark.parametrize("size", GPT2_SIZES)
 def test_sizes(size):
     model = eqx.filter_eval_shape(GPT2.of_size, size, 20, 40, key=KEY)
