@@ -45,7 +45,11 @@ def agree(
         tolerance = max(_TOLERANCES.get(str(a.dtype), 2e-2) for a in (one, other))
     size = max(1.0, float(np.max(np.abs(other), initial=0.0)))
     if one.shape != other.shape or not np.all(np.abs(one - other) <= tolerance * size):
-        fail(f"{owner}: {sentence.format(_words(one), _words(other))}")
+        words = _words(one), _words(other)
+        apart = ""
+        if words[0] == words[1]:  # to the digits that are shown
+            apart = f" ({np.max(np.abs(one - other)):.1g} apart; see `tolerance`)"
+        fail(f"{owner}: {sentence.format(*words)}{apart}")
 
 
 def _words(array: np.ndarray) -> str:

@@ -2,12 +2,14 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from iclab.core import AbstractPredictor
 from iclab.tasks import LinearRegression
 from iclab.tasks._task import AbstractTask
 from iclab.testing import check_predictor, check_task
+from iclab.testing._compare import agree
 
 
 class PerRow(AbstractPredictor):
@@ -86,6 +88,13 @@ class Deepish(AbstractPredictor):
 def test_predictors_that_break_a_rule(predictor, sentence):
     with pytest.raises(AssertionError, match=sentence):
         check_predictor(predictor)
+
+
+def test_numbers_that_look_alike_are_said_to_differ():
+    sentence = r"^Mine: 0.5, and 0.5 \(1e-07 apart; see `tolerance`\)$"
+    with pytest.raises(AssertionError, match=sentence):
+        agree(np.array(0.5), np.array(0.5 + 1e-7), "Mine", "{}, and {}")
+    agree(np.array(0.5), np.array(0.5 + 1e-7), "Mine", "{}, and {}", 1e-6)
 
 
 def test_sizes_of_prompts():
