@@ -18,6 +18,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from iclab.core import is_traced
+
 _OWN = __name__.partition(".")[0]
 _STANDARD = Path(sysconfig.get_path("stdlib"))
 _INSTALLED = {"site-packages", "dist-packages"}
@@ -182,7 +184,7 @@ def _array(value: Any) -> Iterator[bytes]:
     """An array: its numbers, if it holds numbers and is not being traced."""
     yield f"{value.dtype} {value.shape}".encode()
     plain = isinstance(value.dtype, np.dtype) and not value.dtype.hasobject
-    if plain and not isinstance(value, jax.core.Tracer):
+    if plain and not is_traced(value):
         yield np.ascontiguousarray(np.asarray(value)).tobytes()
 
 

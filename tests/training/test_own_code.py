@@ -1,6 +1,7 @@
 """What counts as another code of a user's own class, and what does not."""
 
 import textwrap
+from typing import Any
 
 import jax.numpy as jnp
 import pytest
@@ -66,12 +67,12 @@ OTHER = {
 }
 
 
-def _mine(changes=()):
+def _mine(changes: Any = ()) -> Any:
     text = textwrap.dedent(SOURCE)
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
-    found = {"__name__": "a_script"}
+    found: dict[str, Any] = {"__name__": "a_script"}
     exec(compile(text, "a_script.py", "exec"), found)
     return found["Mine"]
 
