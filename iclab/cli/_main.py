@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import os
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -96,6 +97,11 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         tell(f"{self.prog}: {message} (see `{self.prog} --help`)")
         raise SystemExit(_EXIT_MISTAKE)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse's own keeps to itself that nothing could be written.
+        if message:
+            (file or sys.stderr).write(message)
 
 
 def _parser() -> argparse.ArgumentParser:

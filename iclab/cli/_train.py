@@ -117,6 +117,7 @@ def _finish(
     import hashlib
     import json
 
+    from iclab._files import write_whole
     from iclab.models import save
     from iclab.runs import provenance
 
@@ -132,7 +133,7 @@ def _finish(
             **provenance(),
         }
         text = json.dumps(manifest, indent=1) + "\n"
-        (out / "manifest.json").write_text(text, encoding="utf-8")
+        write_whole(out / "manifest.json", text, durable=True)
     except OSError as error:
         raise UserMistake(f"cannot write to {out}: {error.strerror}") from None
 

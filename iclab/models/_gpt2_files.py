@@ -21,6 +21,7 @@ from iclab.core import (
     read_tensors,
     require,
     write_tensors,
+    write_whole,
 )
 
 _OWNER = "GPT2.from_huggingface"
@@ -119,7 +120,7 @@ def write_folder(
         "embd_pdrop": 0.0,
         "attn_pdrop": 0.0,
     }
-    (folder / _CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+    write_whole(folder / _CONFIG, json.dumps(config, indent=1) + "\n")
 
 
 def read(path: str | os.PathLike[str], heads: int | None = None) -> Weights:

@@ -7,13 +7,14 @@ process were killed, and find it again; it is removed with the job's success.
 import contextlib
 import contextvars
 import itertools
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
+
+from iclab._files import write_whole
 
 # How far a job is, from 0 to 1, and a few words.
 Tell = Callable[[float, str], None]
@@ -67,10 +68,8 @@ class Bench:
             return
         seconds = self._before[0] + time.monotonic() - self.begun
         cpu = self._before[1] + time.process_time() - self._cpu
-        draft = self.folder / f"{_SPENT}.{os.getpid()}"
         with contextlib.suppress(OSError):
-            draft.write_text(f"{seconds} {cpu}\n")
-            draft.replace(self.folder / _SPENT)
+            write_whole(self.folder / _SPENT, f"{seconds} {cpu}\n")
 
     def heard(self, fraction: float, words: str) -> None:
         """Tell how far the present part of the job is."""

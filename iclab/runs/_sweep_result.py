@@ -2,6 +2,7 @@
 
 import csv
 import html
+import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from iclab._files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,10 +86,11 @@ class Sweep:
         """Write the table of `frame` as a CSV file, `sweep.csv` in the folder."""
         path = self.folder / "sweep.csv" if path is None else Path(path)
         names, values = zip(*self._table(), strict=True)
-        with open(path, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(names)
-            writer.writerows(zip(*values, strict=True))
+        lines = io.StringIO(newline="")
+        writer = csv.writer(lines)
+        writer.writerow(names)
+        writer.writerows(zip(*values, strict=True))
+        write_whole(path, lines.getvalue())
         return path
 
     def __repr__(self) -> str:
