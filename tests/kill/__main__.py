@@ -6,7 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.kill.campaign import Tally, campaign
+from tests.kill import record
+from tests.kill.campaign import campaign
 from tests.kill.targets import TARGETS
 
 
@@ -20,29 +21,33 @@ def main() -> int:
         "--only", choices=list(TARGETS), help="one command instead of all, in turn"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the moments (0)")
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="DIR",
+        help="keep what is found in DIR/kills.csv and .md; kills that stand there count"
+        " among those asked for, so that a campaign that was stopped goes on",
+    )
     options = parser.parse_args()
     names = [options.only] if options.only else list(TARGETS)
-    tallies = []
+    rows = record.read(options.record)
     with tempfile.TemporaryDirectory() as folder:
         for place, name in enumerate(names):
             # As many for each, and one more for the first where that leaves some.
             times = (options.times + len(names) - 1 - place) // len(names)
+            before = [row for row in rows if row["command"] == name]
+            times -= sum(int(row["kills"]) for row in before)
             target = TARGETS[name](name, Path(folder) / name)
-            moments = random.Random(options.seed)
-            tallies.append(campaign(target, times, moments))
-            print(_table(tallies), flush=True)
-    lost = [one for tally in tallies for one in tally.lost]
-    print("\n".join(lost) or "nothing was lost")
-    return 1 if lost else 0
 
+            def moments(number: int, name: str = name) -> random.Random:
+                return random.Random(f"{options.seed}/{name}/{number}")
 
-def _table(tallies: list[Tally]) -> str:
-    rows = [Tally.HEAD, *(tally.row() for tally in tallies)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        for row in rows
-    )
+            for tally in campaign(target, times, moments, len(before)):
+                rows.append(record.keep(options.record, tally, options.seed))
+                print(f"{name}: {tally.kills} kills", *tally.lost, sep="\n  ")
+                sys.stdout.flush()
+    print(record.table(rows))
+    return 1 if any(row["lost"] for row in rows) else 0
 
 
 if __name__ == "__main__":

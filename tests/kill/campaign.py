@@ -1,12 +1,16 @@
 """Kill, look, go on; at the end everything must be as if nothing had happened."""
 
+import itertools
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests.kill.targets import Target
 
@@ -16,47 +20,60 @@ _PATIENCE = 600
 
 @dataclass
 class Tally:
-    """What was done to a target, and what it lost."""
+    """What was done to a target until it came to its end, and what it lost."""
 
     name: str
     kills: int = 0
     hit_work: int = 0
     too_early: int = 0
-    runs: int = 0
     kept: int = 0
+    compared: int = 0
     lost: list[str] = field(default_factory=list)
 
-    HEAD = ("command", "kills", "hit work", "not counted", "runs", "kept", "lost")
 
-    def row(self) -> tuple[str, ...]:
-        """The cells of a table."""
-        numbers = (self.kills, self.hit_work, self.too_early, self.runs, self.kept)
-        return (self.name, *map(str, numbers), str(len(self.lost)))
-
-
-def campaign(target: Target, times: int, moments: random.Random) -> Tally:
+def campaign(
+    target: Target, times: int, moments: Callable[[int], random.Random], first: int = 0
+) -> Iterator[Tally]:
     """Kill a command `times` times after its first job has begun.
 
     It is started again in the same folder until it ends by itself, and then in a new
-    one. A kill counts if the run had begun a job and was still running.
+    one: there is a tally of each. The `first` one has this number, and `moments` of a
+    number says when to kill. A kill counts if the run had begun a job and was still
+    running.
     """
-    tally = Tally(target.name)
     began = time.monotonic()
-    expected = _undisturbed(target, tally)
+    expected = _undisturbed(target)
     span = min(time.monotonic() - began, target.seconds * target.jobs / 2)
-    while tally.kills < times:
-        out = target.folder / f"out-{tally.runs}"
-        finished = False
+    for number in itertools.count(first):
+        if times <= 0:
+            return
+        tally, out = Tally(target.name), target.folder / f"out-{number}"
+        chosen, finished = moments(number), False
         while not finished:
-            finished = _one_run(target, out, tally, times, moments, span)
-        tally.runs += 1
-        if target.result(out) != expected:
-            tally.lost.append(f"{out} does not hold what an undisturbed run does")
-    return tally
+            finished = _one_run(target, out, tally, times, chosen, span)
+        found = target.result(out)
+        tally.compared = len(found)
+        tally.lost += differences(expected, found)
+        shutil.rmtree(out, ignore_errors=True)
+        times -= tally.kills
+        yield tally
 
 
-def _undisturbed(target: Target, tally: Tally) -> object:
+def differences(expected: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+    """Files in which a folder is not what an undisturbed run leaves."""
+    names = sorted(expected.keys() | found.keys())
+    odd = {name: (name in expected, name in found) for name in names}
+    said = {(True, False): "is not there", (False, True): "should not be there"}
+    return [
+        f"{name} {said.get(there, 'is another')}"
+        for name, there in odd.items()
+        if there != (True, True) or expected[name] != found[name]
+    ]
+
+
+def _undisturbed(target: Target) -> dict[str, Any]:
     out = target.folder / "undisturbed"
+    shutil.rmtree(out, ignore_errors=True)
     run = _start(target, out)
     _, error = run.communicate(timeout=_PATIENCE)
     if run.returncode:
@@ -98,10 +115,10 @@ def _one_run(
         tally.too_early += 1
     now = target.kept(out)
     gone = [name for name, what in before.items() if now.get(name) != what]
-    tally.lost += [f"{out}: {name} is gone or another" for name in gone]
+    tally.lost += [f"{name} was finished, and is gone or another" for name in gone]
     tally.kept += len(now.keys() - before.keys())
     if ended and run.returncode:
-        tally.lost.append(f"{out}: exit code {run.returncode}: {error[-300:]}")
+        tally.lost.append(f"exit code {run.returncode}: {error[-300:]}")
         return True
     return ended
 

@@ -1,6 +1,7 @@
 """What is killed: how it starts, what it must keep, and what it must come to."""
 
 import hashlib
+import json
 import os
 import re
 import sys
@@ -8,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from iclab._files import is_signed
 from tests.cli import cheap
-from tests.cli.test_reproduce import _pictures, _results, _without_times
 
 # A job says that it has begun, takes a while, and says that it is about to end.
 _JOB = (
@@ -27,11 +28,18 @@ import iclab
 
 def work(x, seed):
     {job}
-    return x * 10.0 + seed
+    return {{"value": x * 10.0 + seed, "curve": [x, seed]}}
 
 
 iclab.sweep(work, {{"x": list(range({jobs}))}}, 1, sys.argv[1], jobs=2, quiet=True)
 """
+
+# What may differ between two runs of one thing: when, how long, and the commit, which
+# says whether any file of the checkout was changed; names of jobs tell code apart.
+TIMES = (
+    "begun", "started", "finished", "seconds", "cpu_seconds", "steps_per_second",
+    "seconds_of_the_last_part", "commit",
+)  # fmt: skip
 
 
 @dataclass
@@ -66,18 +74,41 @@ class Target:
         self.log.unlink(missing_ok=True)
 
     def kept(self, out: Path) -> dict[str, Any]:
-        """What is finished and must be there, the same file, after everything else.
+        """What is finished and must be there, the same files, after everything else.
 
         A job that was run twice would leave another file.
         """
         return {
-            path.parent.name: (path.stat().st_ino, path.read_bytes())
-            for path in (out / "store").glob("??/*/manifest.json")
+            manifest.parent.name: [
+                (path.name, path.stat().st_ino, path.read_bytes())
+                for path in sorted(manifest.parent.iterdir())
+                if path.is_file()
+            ]
+            for manifest in (out / "store").glob("??/*/manifest.json")
         }
 
-    def result(self, out: Path) -> Any:
-        """What the finished folder holds, but for times."""
-        raise NotImplementedError
+    def result(self, out: Path) -> dict[str, Any]:
+        """All that the finished folder holds, file by file, but for times."""
+        files = {
+            path.relative_to(out).as_posix(): path
+            for path in out.rglob("*")
+            if path.is_file()
+        }
+        return {
+            name: _content(path)
+            for name, path in sorted(files.items())
+            if not self.is_aside(name)
+        }
+
+    def is_aside(self, name: str) -> bool:
+        """Whether a file is no part of what was found.
+
+        These are drafts, which whoever was killed left and a later run removes, locks,
+        and pages of the report, which `iclab report` writes anew from all the rest.
+        """
+        first, *rest = name.split("/")
+        draft = first == "store" and rest[0] == "drafts"
+        return draft or first == "report" or name == ".lock"
 
 
 class Reproduce(Target):
@@ -93,9 +124,6 @@ class Reproduce(Target):
         words = ("reproduce", "--scale", "smoke", "--jobs", "2", "--out", str(out))
         return cheap.command(self.folder, *words)
 
-    def result(self, out: Path) -> Any:
-        return _without_times(_results(out)), _pictures(out)
-
 
 class Sweep(Target):
     """`iclab.sweep` over a function that costs nothing but time."""
@@ -108,14 +136,6 @@ class Sweep(Target):
 
     def command(self, out: Path) -> list[str]:
         return [sys.executable, str(self.folder / "script.py"), str(out)]
-
-    def result(self, out: Path) -> Any:
-        files = (out / "store").glob("??/*/*")
-        found = sorted(path for path in files if path.name != "manifest.json")
-        return {
-            str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in found
-        }
 
 
 class Train(Target):
@@ -149,9 +169,6 @@ class Train(Target):
         # Old checkpoints go; the newest step is never behind one that was reached.
         return {f"step {step}": True for step in range(self._newest(out) + 1)}
 
-    def result(self, out: Path) -> Any:
-        return hashlib.sha256((out / "model.safetensors").read_bytes()).hexdigest()
-
     def _newest(self, out: Path) -> int:
         names = (
             os.listdir(out / "checkpoints") if (out / "checkpoints").is_dir() else []
@@ -162,3 +179,28 @@ class Train(Target):
 
 
 TARGETS = {"reproduce": Reproduce, "train": Train, "sweep": Sweep}
+
+
+def _content(path: Path) -> Any:
+    """What a file holds: values of JSON but for times, of all else a checksum."""
+    data = path.read_bytes()
+    try:
+        if path.suffix == ".json":
+            return _without_times(json.loads(data))
+        if path.suffix == ".jsonl":
+            return [_without_times(json.loads(line)) for line in data.splitlines()]
+    except ValueError:
+        pass  # damaged: its bytes are what it holds
+    return hashlib.sha256(data).hexdigest()
+
+
+def _without_times(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_times(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {k: _without_times(v) for k, v in value.items() if k not in TIMES}
+    # A checksum of the object itself covers its times; one that is wrong stays.
+    if "sha256" in value and is_signed(value):
+        kept["sha256"] = "right"
+    return kept
