@@ -34,13 +34,18 @@ def _version(package: str) -> str | None:
 
 
 def _commit() -> str | None:
-    """Commit of the checkout that this file lies in, with `+` if it was changed."""
+    """Commit of the checkout that this file lies in, with `+` if it was changed.
+
+    Without a lock on the index: killed in the middle, `git status` would leave it, and
+    nothing could be committed any more.
+    """
     folder = Path(__file__).resolve().parents[2]
     if not (folder / ".git").exists():
         return None
     try:
         commit = _git(folder, "rev-parse", "HEAD")
-        return commit + ("+" if _git(folder, "status", "--porcelain") else "")
+        changed = _git(folder, "--no-optional-locks", "status", "--porcelain")
+        return commit + ("+" if changed else "")
     except (OSError, subprocess.SubprocessError):
         return None
 
