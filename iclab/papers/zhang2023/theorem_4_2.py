@@ -36,6 +36,13 @@ class Curvature:
     task: NonlinearRegression
 
 
+@dataclass(frozen=True, eq=False)
+class Means:
+    """E[xy], E y² and Σ = Cov(xy), which (4.6) is made of."""
+
+    task: NonlinearRegression
+
+
 @dataclass(frozen=True)
 class Cutoffs:
     """y = |x|^power in one dimension, looked at from these distances to zero."""
@@ -52,6 +59,7 @@ def cases(scale):
     found = {
         "quadratic labels": Labels(quadratic, "geometric", wrong_rate=True),
         "curvature of R": Curvature(quadratic),
+        "means over quadratic labels": Means(quadratic),
     }
     if scale != "smoke":
         sine = _task(Sine(b), "equal")
@@ -62,15 +70,20 @@ def cases(scale):
     return found
 
 
-def predict(case: Labels | Curvature):
-    """(4.6) for every pair of lengths; the Hessian 2Λ of R."""
+def predict(case: Labels | Curvature | Means):
+    """(4.6) for every pair of lengths; the Hessian 2Λ of R; means in closed form."""
+    if isinstance(case, Means):
+        found = case.task.moments()
+        return np.concatenate(
+            [found.cross, np.ravel(found.square), np.ravel(found.covariance)]
+        )
     if isinstance(case, Curvature):
         return 2 * np.diagonal(case.task.covariance)
     return _risks(case, uncentred=False)
 
 
-def measure(case: Labels | Curvature | Cutoffs, key, scale) -> Measured:
-    """Trained models on sampled prompts; automatic differentiation of R."""
+def measure(case: Labels | Curvature | Means | Cutoffs, key, scale) -> Measured:
+    """Trained models on sampled prompts; automatic differentiation of R; quadrature."""
     match case:
         case Labels():
             prompts = {"smoke": 1 << 15, "desk": 1 << 16, "paper": 1 << 20}[scale]
@@ -81,12 +94,20 @@ def measure(case: Labels | Curvature | Cutoffs, key, scale) -> Measured:
         case Curvature():
             hessian = np.asarray(_hessian(case.task))
             return rounded(np.diagonal(hessian), 1e4, 2 * case.task.covariance)
+        case Means():
+            return _means(case.task)
         case Cutoffs():
             return _gains(case)
 
 
-def decoy(case: Labels | Curvature):
-    """1/N in place of 1/N², or E[y²xxᵀ] in place of its centred version; Hessian Λ."""
+def decoy(case: Labels | Curvature | Means):
+    """1/N in place of 1/N², or E[y²xxᵀ] in place of its centred version; Hessian Λ.
+
+    Labels without their noise.
+    """
+    if isinstance(case, Means):
+        silent = NonlinearRegression(case.task.function, case.task.covariance)
+        return predict(Means(silent))
     if isinstance(case, Curvature):
         return as_printed(case)
     if not case.wrong_rate:
@@ -137,6 +158,19 @@ def _hessian(task: NonlinearRegression):
     y = jax.vmap(task.function)(jnp.asarray(x))
     risk = lambda w: weights @ (x @ w - y) ** 2  # noqa: E731
     return jax.jit(jax.hessian(risk))(jnp.ones(task.dimension))
+
+
+def _means(task: NonlinearRegression) -> Measured:
+    """Over Gauss–Hermite nodes of x, and two values of the noise."""
+    x, weights = gaussian_rule(task.covariance, 8)
+    clean = np.asarray(jax.vmap(task.function)(jnp.asarray(x)))
+    noise = task.noise_std * np.array([[-1.0], [1.0]])
+    y, weights = (clean + noise).ravel(), np.tile(weights, 2) / 2
+    products = np.tile(x, (2, 1)) * y[:, None]
+    cross = weights @ products
+    covariance = (weights * products.T) @ products - np.outer(cross, cross)
+    value = np.concatenate([cross, [weights @ y**2], covariance.ravel()])
+    return rounded(value, 1e4, np.abs(value).max())
 
 
 def _gains(case: Cutoffs) -> Measured:
