@@ -70,12 +70,16 @@ PATIENCE = 60
 
 @dataclass(frozen=True)
 class Mutant:
-    """A change in a function of a file, paths relative to the package."""
+    """A change in a function of a file, paths relative to the package.
+
+    `equivalent` says why nothing that is returned can differ, where that is so.
+    """
 
     file: str
     function: str
     before: str
     after: str
+    equivalent: str = ""
 
     @property
     def key(self) -> str:
@@ -128,8 +132,8 @@ def table() -> list[Mutant]:
         if line.startswith("["):
             file = line.strip("[]")
         elif line.strip() and not line.startswith("#"):
-            function, before, after = (part.strip() for part in line.split(" | "))
-            found.append(Mutant(file, function, before, after))
+            parts = [part.strip() for part in line.split(" | ")]
+            found.append(Mutant(file, *parts))
     return found
 
 
@@ -505,6 +509,15 @@ def summary(record: Record) -> str:
             if desk.get(one, {}).get("tests"):
                 found.append(f"unit tests: {desk[one]['tests']}")
             lines.append(f"- `{one.key}` ({'; '.join(found)})")
+    alike = [one for one in every if one.equivalent]
+    if alike:
+        lines += [
+            "",
+            "Argued to be equivalent, so that nobody can see them; they count as not"
+            " seen above:",
+            "",
+        ]
+        lines += [f"- `{one.key}`: {one.equivalent}" for one in alike]
     odd = [row for row in record.claims.values() if row["verdict"] not in GOOD]
     if odd:
         lines += ["", "Claims that cannot tell, red without any mutant:", ""]
