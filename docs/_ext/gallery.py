@@ -69,8 +69,8 @@ def _run() -> Run:
 def page() -> str:
     """Every figure: picture, caption, evidence, command, files."""
     run = _run()
-    every = [one for one in items(run) if one.entry.kind == "figure"]
-    parts = [_said_of(run), ""]
+    every = [one for one in _items(run) if one.entry.kind == "figure"]
+    parts = [_said_of(run), "", *_thumbnails(every)]
     for room in rooms():
         here = [item for item in every if item.entry.paper == room.paper.key]
         if here:
@@ -79,9 +79,36 @@ def page() -> str:
     return "\n".join(parts)
 
 
+def _items(run: Run) -> list[Item]:
+    """What iclab's own rooms list, whatever else is installed where this is built."""
+    own = {room.key for room in rooms() if room.origin == "iclab"}
+    return [item for item in items(run) if item.entry.paper in own]
+
+
 def _said_of(run: Run) -> str:
-    """The run in a sentence, with its machine as code: x86_64 is no formula."""
-    return re.sub(r"\w+_\w+", r"`\g<0>`", opening(run))
+    """The run in a sentence, with its machine as code: x86_64 is no formula.
+
+    Without its time where that is the time of reading what was there.
+    """
+    text = re.sub(r" in [^,]*, mostly with results from before", "", opening(run))
+    return re.sub(r"\w+_\w+", r"`\g<0>`", text)
+
+
+def _thumbnails(every: Iterable[Item]) -> Iterator[str]:
+    """All pictures, small, each a link to its place on the page."""
+    yield "::::{container} thumbnails"
+    for item in every:
+        kind = next((one for one in ("svg", "png") if one in item.files), None)
+        if kind is not None:
+            yield f":::{{figure}} /{_copied(item, kind)}"
+            yield f':target: "#figure-{_anchor(item)}"'
+            yield f':alt: "{item.entry.id}"'
+            yield ":class: picture"
+            yield ""
+            yield item.entry.id
+            yield ":::"
+    yield "::::"
+    yield ""
 
 
 def _figure(item: Item) -> str:
@@ -160,7 +187,7 @@ def _copied(item: Item, kind: str) -> str:
 def errata() -> str:
     """Every printed statement that fails, and what holds instead."""
     run = _run()
-    every = items(run)
+    every = _items(run)
     wrong = [item for item in every if item.entry.erratum and not item.entry.is_variant]
     slips = [item for item in every if item.entry.remark and not item.entry.is_variant]
     parts = [_said_of(run), ""]
