@@ -32,7 +32,10 @@ def cases(scale):
 
     And how the bound vanishes at the edge.
     """
-    found = {"d=3, even start of small scale, N=10": even_start(3), **settings(scale)}
+    found: dict[str, Setting | Edge] = {
+        "d=3, even start of small scale, N=10": even_start(3),
+        **settings(scale),
+    }
     for name, setting in settings(scale).items():
         if len(setting.covariance) == 3:
             found[f"{name}, leading start at the edge"] = aligned_start(setting)

@@ -92,7 +92,7 @@ def _vanishing(case: Edge) -> float:
     sigma = case.part * float(largest)
     Lambda = np.diag(spectrum)
     Gamma = (1 + 1 / N) * Lambda + np.trace(Lambda) / N * np.eye(d)
-    known = np.linalg.norm(Gamma, 2) * np.linalg.norm(Lambda) ** 2
+    known = float(np.linalg.norm(Gamma, 2) * np.linalg.norm(Lambda) ** 2)
     bound = last_weight_bound_random_covariance(moments, case.theta, sigma, known)
     unit = sigma**2 * np.linalg.norm(Lambda @ np.asarray(case.theta)) ** 2
     return float(bound) ** 2 / (unit / (np.sqrt(d) * np.linalg.norm(Lambda, 2) ** 2))
