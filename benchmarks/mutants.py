@@ -425,7 +425,7 @@ class Record:
                 known = [one for one in self.mutants.values() if _key(one) in order]
                 known.sort(key=lambda one: (one["scale"] != "smoke", order[_key(one)]))
                 _save(RECORD, FIELDS, known)
-                SUMMARY.write_text(summary(self), encoding="utf-8")
+                write_summary(self)
             else:
                 self.claims[row["scale"], row["claim"]] = row
                 rows = sorted(
@@ -458,6 +458,17 @@ class Record:
     def seen(self, scale: str, mutant: Mutant) -> bool:
         """Whether a claim at this scale has seen the mutant."""
         return bool(self.row(scale, mutant).get("seen by"))
+
+
+NOTES = "## How it was run\n"
+
+
+def write_summary(record: Record) -> None:
+    """The numbers anew; what stands by hand under `NOTES` stays."""
+    known = SUMMARY.read_text(encoding="utf-8") if SUMMARY.exists() else ""
+    _, title, notes = known.partition(NOTES)
+    text = summary(record) + (f"\n{title}{notes}" if title else "")
+    SUMMARY.write_text(text, encoding="utf-8")
 
 
 def summary(record: Record) -> str:

@@ -1,7 +1,11 @@
 """The table of wrong formulas: every line applies, and something can see it."""
 
+import functools
 import sys
 from pathlib import Path
+from typing import NamedTuple
+
+import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
@@ -49,3 +53,45 @@ def test_a_process_reads_the_mutant():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert found.stdout.strip() == "0.12"  # half of 4kd/√n
+
+
+class Case(NamedTuple):
+    """What a step of a claim returns, as far as the campaign looks."""
+
+    verdict: str
+    printed: bool = False
+
+
+def test_a_claim_stops_at_its_first_red_case():
+    ran = []
+
+    def step(case: Case):
+        ran.append(case)
+        return case
+
+    # A printed statement that fails is no red case: that is what it is there for.
+    cases = [Case("holds"), Case("fails", True), Case("undecided"), Case("holds")]
+    steps = mutants._until_red([functools.partial(step, case) for case in cases])
+    with pytest.raises(mutants._Red, match="undecided"):
+        [one() for one in steps]
+    assert ran == cases[:3]
+
+
+def test_the_record_keeps_first_results_and_notes(tmp_path, monkeypatch):
+    for name in ("RECORD", "CLAIMS", "SUMMARY"):
+        old = getattr(mutants, name)
+        monkeypatch.setattr(mutants, name, tmp_path / old.name)
+    mutant = TABLE[0]
+    row = {name: getattr(mutant, name) for name in ("file", "function")}
+    row |= {"scale": "smoke", "before": mutant.before, "after": mutant.after}
+    row |= {"code": "", "claims": 1, "seen by": "", "verdict": "", "tests": ""}
+    mutants.Record().keep(row)
+    assert f"- `{mutant.key}` (no claim of 1)" in mutants.SUMMARY.read_text()
+    with mutants.SUMMARY.open("a") as file:
+        file.write("\n" + mutants.NOTES + "\nBy hand.\n")
+    mutants.Record().keep(row | {"seen by": "zhang2023/lemma-a.1"})
+    record, text = mutants.Record(), mutants.SUMMARY.read_text()
+    assert record.told("smoke", mutant)["first"] == "not seen"
+    assert "| a claim at `smoke` | 1 | 1 | 100.0% | 85% |" in text
+    assert "| a claim at `smoke` | 0 | 1 | 0.0% |" in text
+    assert text.endswith("\n## How it was run\n\nBy hand.\n")
