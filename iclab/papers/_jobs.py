@@ -33,12 +33,11 @@ _FORMATS: Mapping[str, Mapping[str, None]] = {
 
 
 def claim_job(entry: Entry, scale: Scale, seed: int) -> Job:
-    """The job that checks a claim."""
+    """The job that checks a claim, which is mostly compilation below paper scale."""
     module = module_name(entry)
     config = {"claim": module, **contents_say(entry), "scale": scale}
-    return Job(
-        "iclab.papers._job_functions:check_claim", config, seed, (module,), entry.id
-    )
+    function = "iclab.papers._job_functions:check_claim"
+    return Job(function, config, seed, (module,), entry.id, quick=scale != "paper")
 
 
 def failed_record(

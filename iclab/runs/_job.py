@@ -31,7 +31,8 @@ class Job:
     is run, as a third argument, and to no disk; `config` has to name it. In `folder`
     it may keep what it wants to find again if it is killed and run once more. `device`
     is what it wants to compute on, and `precision` what its trainings compute with;
-    both decide bits, so where they are unusual `config` has to say so too.
+    both decide bits, so where they are unusual `config` has to say so too. One whose
+    programs run for less time than it takes to compile them is `quick`.
     """
 
     function: str
@@ -43,6 +44,7 @@ class Job:
     folder: str | None = field(default=None, compare=False, repr=False)
     device: Device = field(default="cpu", compare=False, repr=False)
     precision: str | None = field(default=None, compare=False, repr=False)
+    quick: bool = field(default=False, compare=False, repr=False)
 
     @property
     def modules(self) -> tuple[str, ...]:

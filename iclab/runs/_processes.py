@@ -62,13 +62,12 @@ class Processes:
         cards = [job for job in jobs if job.device == "gpu"]
         if cards and not self.gpus:
             raise EngineProblem("jobs ask for a GPU, and there is none")
-        seats = [_Seat(self._environment(on_gpu(card))) for card in range(self.gpus)]
+        shared = {} if self.cache is None else compilation_cache(self.cache)
+        seats = [_Seat(shared | on_gpu(card)) for card in range(self.gpus)]
         queue = deque(cards)
         plain = deque(job for job in jobs if job.device == "cpu")
         places = [(seat, queue) for seat in seats]
-        places += [
-            (_Seat(self._environment(on_cpu())), plain) for _ in range(self.count)
-        ]
+        places += [(_Seat(shared | on_cpu()), plain) for _ in range(self.count)]
         try:
             while queue or plain or any(seat.busy for seat, _ in places):
                 for seat, mine in places:
@@ -79,10 +78,6 @@ class Processes:
             for seat, _ in places:
                 seat.end()
 
-    def _environment(self, device: Mapping[str, str]) -> dict[str, str]:
-        shared = {} if self.cache is None else compilation_cache(self.cache)
-        return one_thread() | shared | dict(device)
-
 
 class _Seat:
     """Room for one process at a time, which is started when it is needed."""
@@ -91,6 +86,7 @@ class _Seat:
         self.busy = False
         self._environment = environment
         self._process: _Process | None = None
+        self._quick = False
 
     @property
     def signals(self) -> tuple[Connection, int]:
@@ -100,10 +96,14 @@ class _Seat:
 
     def take(self, job: Job) -> Job:
         """Begin a job, in a new process if need be."""
-        if self._process is not None and not self._process.alive():
+        fits = self._process is not None and self._quick == job.quick
+        if self._process is not None and not (fits and self._process.alive()):
             self.end()
         if self._process is None:
-            self._process = _Process(self._environment)
+            # How programs are compiled is settled when a process begins.
+            self._quick = job.quick
+            settings = one_thread(quick=job.quick) | dict(self._environment)
+            self._process = _Process(settings)
         self._process.take(job)
         self.busy = True
         return job

@@ -1,5 +1,6 @@
 """Jobs in processes of this machine, some of which die."""
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -134,6 +135,21 @@ def test_processes_have_one_thread_and_the_parent_its_own(count, monkeypatch, tm
     assert os.environ["OMP_NUM_THREADS"] == "7"
     assert os.environ["XLA_FLAGS"] == "--mine"
     assert "JAX_COMPILATION_CACHE_DIR" not in os.environ
+
+
+def test_quick_jobs_have_a_process_that_compiles_quickly(monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", "--xla_backend_optimization_level=3")
+    jobs = [
+        dataclasses.replace(_job("environment", seed=seed), quick=seed > 0)
+        for seed in range(3)
+    ]
+    plain, *quick = (one.result or {} for one in _outcomes(jobs, engine=Processes(1)))
+    assert "fusion_emitters" not in plain["XLA_FLAGS"]
+    for one in quick:
+        assert "fusion_emitters=false" in one["XLA_FLAGS"]
+        assert one["XLA_FLAGS"].count("optimization_level") == 1
+    assert len({one["pid"] for one in quick}) == 1
+    assert plain["pid"] != quick[0]["pid"]
 
 
 def test_a_damaged_cache_of_programs_does_no_harm(tmp_path, capfd):
