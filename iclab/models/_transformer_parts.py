@@ -89,11 +89,7 @@ class Block(eqx.Module):
             query = Affine(weight[:w], shift[:w])(asking)
             rows = [query, *jnp.split(keys_and_values, 2, axis=-1)]
         query, key, value = (_heads(one, heads) for one in rows)
-        scores = jnp.einsum("...qe,...ke->...qk", query * query.shape[-1] ** -0.5, key)
-        if bias is not None:
-            scores = scores + jnp.expand_dims(bias, range(scores.ndim - 2))
-        weights = jax.nn.softmax(scores, axis=-1)
-        mixed = jnp.einsum("...qk,...ke->...qe", weights, value)
+        mixed = attention(query * query.shape[-1] ** -0.5, key, value, bias)
         return self.attention_out(mixed.swapaxes(-2, -3).reshape(asking.shape))
 
     def standardised(self) -> "Block":
@@ -120,8 +116,50 @@ def _heads(
     return rows.reshape(*rows.shape[:-1], heads, -1).swapaxes(-2, -3)
 
 
-# Derivatives are written out for the two functions below, because what reverse mode
-# would keep for them is several times what is needed.
+# Derivatives are written out for the functions below, because what reverse mode would
+# keep for them is several times what is needed.
+
+
+@jax.custom_jvp
+def attention(
+    query: Float[Array, "*heads rows e"],
+    key: Float[Array, "*heads t e"],
+    value: Float[Array, "*heads t e"],
+    bias: Float[Array, "#rows t"] | None,
+) -> Float[Array, "*heads rows e"]:
+    """softmax(QKᵀ + bias) V."""
+    exponentials, total = _exponentials(query, key, bias)
+    return exponentials @ value / total
+
+
+def _scores(
+    query: Float[Array, "*heads rows e"], key: Float[Array, "*heads t e"]
+) -> Float[Array, "*heads rows t"]:
+    return jnp.einsum("...qe,...ke->...qk", query, key)
+
+
+def _exponentials(
+    query: Float[Array, "*heads rows e"],
+    key: Float[Array, "*heads t e"],
+    bias: Float[Array, "#rows t"] | None,
+) -> tuple[Float[Array, "*heads rows t"], Float[Array, "*heads rows 1"]]:
+    """exp of the scores, up to a factor by row, and their sums."""
+    scores = _scores(query, key)
+    if bias is not None:
+        scores = scores + jnp.expand_dims(bias, range(scores.ndim - 2))
+    found = jnp.exp(scores - jnp.max(scores, axis=-1, keepdims=True))
+    return found, jnp.sum(found, axis=-1, keepdims=True)
+
+
+@attention.defjvp
+def _(primals, tangents):
+    (Q, K, V, bias), (dQ, dK, dV, _) = primals, tangents  # a mask is not learned
+    E, total = _exponentials(Q, K, bias)
+    A = E @ V / total
+    # Divided by the total at last: a row of A is shorter than one of E.
+    weighted = E * (_scores(dQ, K) + _scores(Q, dK))
+    change = weighted @ V + E @ dV - jnp.sum(weighted, axis=-1, keepdims=True) * A
+    return A, change / total
 
 
 @jax.custom_jvp

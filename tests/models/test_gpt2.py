@@ -217,6 +217,25 @@ def test_loss_and_gradient_are_those_of_the_plain_model(dtype):
             assert_close(one, other, rtol=0, atol=tolerance)
 
 
+def test_attention_forwards_and_backwards():
+    from iclab.models._transformer_parts import attention
+
+    Q, K, V, *moves = jax.random.normal(KEY, (6, 2, 4, 3))
+    bias = jnp.where(jnp.tri(4, dtype=bool), 0, -jnp.inf)
+
+    def plain(Q, K, V):
+        return jax.nn.softmax(jnp.einsum("hqe,hke->hqk", Q, K) + bias[None]) @ V
+
+    both = (lambda *QKV: attention(*QKV, bias), plain)
+    found = jax.jit(
+        lambda *QKV: [
+            (jax.jvp(f, QKV, tuple(moves)), jax.vjp(f, *QKV)[1](moves[0])) for f in both
+        ]
+    )(Q, K, V)
+    for one, other in zip(*map(jax.tree.leaves, found), strict=True):
+        assert_close(one, other)
+
+
 @pytest.mark.parametrize("size", GPT2_SIZES)
 def test_sizes(size):
     model = eqx.filter_eval_shape(GPT2.of_size, size, 20, 40, key=KEY)
