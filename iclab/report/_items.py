@@ -290,7 +290,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     took = "" if known.seconds is None else duration(known.seconds)
     every = len(select())
     found = [
-        ("In this folder", f"{len(there)} of {every} results of {len(rooms())} papers"),
+        ("In this folder", f"{len(there)} of {every} results in {len(rooms())} rooms"),
         ("Left out", " · ".join(first(run.problems))),
         ("Command", "" if known.ids is None else _command(known.ids, run)),
         ("Scale, seed", f"{run.scale}, {run.seed}"),

@@ -131,7 +131,7 @@ def test_the_run_is_described(text):
     for words in (
         "Run at smoke scale with seed 3 on 4 March 2025, 05:06 UTC in 2.0 min, on"
         " Linux x86_64, 4 cores, by iclab 0.1.0.",
-        f"5 of {len(papers.select())} results of {len(papers.rooms())} papers",
+        f"5 of {len(papers.select())} results in {len(papers.rooms())} rooms",
         "iclab 0.1.0, jax 0.10.2</dd>",
         "0123456789ab, with changes on top",
     ):
