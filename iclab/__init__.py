@@ -100,8 +100,9 @@ def check(
     """
     from iclab.cli import check
 
-    where = {"jobs": jobs, "cluster": cluster, "out": out, "force": force}
-    return check(ids, rooms, quiet, scale=scale, seed=seed, **where)
+    where: dict[str, Any] = {"jobs": jobs, "cluster": cluster, "out": out}
+    how: dict[str, Any] = {"scale": scale, "seed": seed, "force": force, "quiet": quiet}
+    return check(ids, rooms, **where, **how)
 
 
 def reproduce(
@@ -127,9 +128,10 @@ def reproduce(
     """
     from iclab.cli import reproduce
 
-    where = {"jobs": jobs, "cluster": cluster, "out": out, "force": force}
-    asked = {"scale": scale, "seed": seed, "retrain": retrain, **where}
-    return reproduce(ids, rooms, quiet, settings, weights, **asked)
+    where: dict[str, Any] = {"jobs": jobs, "cluster": cluster, "out": out}
+    how: dict[str, Any] = {"scale": scale, "seed": seed, "force": force, "quiet": quiet}
+    what: dict[str, Any] = {"settings": settings, "weights": weights}
+    return reproduce(ids, rooms, **what, retrain=retrain, **where, **how)
 
 
 def entries(

@@ -1,18 +1,19 @@
 """`iclab.check` and `iclab.reproduce`: the commands as functions that give records."""
 
 import argparse
-import operator
+import functools
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from iclab import papers
+from iclab._reading import Positive, Seed, checked
 from iclab.cli._main import _parser
 from iclab.cli._mistake import UserMistake
 from iclab.cli._notebook import in_notebook
 from iclab.cli._reproduce import Ended, run_check, run_reproduce
-from iclab.evidence import SCALES, setting_text
+from iclab.evidence import Scale, setting_text
 from iclab.papers import RoomProblem
 from iclab.report import Findings
 
@@ -20,24 +21,49 @@ Names = str | Iterable[str]
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
-def check(ids: Names, rooms: Paths, quiet: bool, **asked: Any) -> Findings:
+@functools.partial(checked, owner="iclab.check")
+def check(
+    ids: Names,
+    rooms: Paths,
+    *,
+    scale: Scale,
+    seed: Seed,
+    out: str | os.PathLike[str] | None,
+    jobs: Positive | None,
+    cluster: str | os.PathLike[str] | None,
+    force: bool,
+    quiet: bool,
+) -> Findings:
     """Run claims, as `iclab check` does."""
-    options = _options("check", ids, rooms, quiet, asked)
+    asked = {"scale": scale, "seed": seed, "force": force, "jobs": jobs}
+    where = {"out": out, "cluster": cluster}
+    options = _options("check", ids, rooms, quiet, asked, where)
     return Findings(_run(run_check, options).records)
 
 
+@functools.partial(checked, owner="iclab.reproduce")
 def reproduce(
     ids: Names,
     rooms: Paths,
-    quiet: bool,
+    *,
+    scale: Scale,
+    seed: Seed,
+    out: str | os.PathLike[str],
     settings: Mapping[str, Any],
     weights: Mapping[str, str | os.PathLike[str]],
-    **asked: Any,
+    retrain: bool,
+    jobs: Positive | None,
+    cluster: str | os.PathLike[str] | None,
+    force: bool,
+    quiet: bool,
 ) -> Findings:
     """Run claims and figures and write the report, as `iclab reproduce` does."""
+    asked: dict[str, Any] = {"scale": scale, "seed": seed, "force": force, "jobs": jobs}
+    asked["retrain"] = retrain
     asked["set"] = [f"{name}={setting_text(one)}" for name, one in settings.items()]
     asked["weights"] = [f"{name}={os.fspath(one)}" for name, one in weights.items()]
-    options = _options("reproduce", ids, rooms, quiet, asked)
+    where = {"out": out, "cluster": cluster}
+    options = _options("reproduce", ids, rooms, quiet, asked, where)
     ended = _run(run_reproduce, options)
     return Findings(ended.records, Path(options.out), ended.page)
 
@@ -54,6 +80,7 @@ def _run(
     return ended
 
 
+@functools.partial(checked, owner="iclab.entries")
 def entries(ids: Names, rooms: Paths) -> tuple[Any, ...]:
     """What there is to check and to draw, as `iclab list` names it."""
     named = open_rooms(ids, rooms)
@@ -75,35 +102,21 @@ def open_rooms(ids: Names, rooms: Paths) -> list[str]:
 
 
 def _options(
-    command: str, ids: Names, rooms: Paths, quiet: bool, asked: Mapping[str, Any]
+    command: str,
+    ids: Names,
+    rooms: Paths,
+    quiet: bool,
+    asked: Mapping[str, Any],
+    where: Mapping[str, str | os.PathLike[str] | None],
 ) -> argparse.Namespace:
     """What the command line would make of these arguments."""
     options = _parser().parse_args([command])
     for name, value in asked.items():
         setattr(options, name, value)
-    owner = f"iclab.{command}"
-    if options.scale not in SCALES:
-        rule = f"{', '.join(SCALES[:-1])} or {SCALES[-1]}"
-        raise ValueError(f"{owner}: `scale` must be {rule}, got {options.scale!r}")
-    options.seed = _whole(options.seed, 0, owner, "seed")
-    if options.jobs is not None:
-        options.jobs = _whole(options.jobs, 1, owner, "jobs")
-    for name in ("out", "cluster"):
-        given = getattr(options, name)
+    for name, given in where.items():
         setattr(options, name, None if given is None else os.fspath(given))
     options.ids = open_rooms(ids, rooms)
     # Standard output is the user's: what there is to see goes elsewhere.
     options.json, options.quiet = True, quiet
     options.notebook = not quiet and in_notebook()
     return options
-
-
-def _whole(value: Any, least: int, owner: str, name: str) -> int:
-    try:
-        number = least - 1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = least - 1
-    if number < least:
-        rule = f"a whole number ≥ {least}"
-        raise ValueError(f"{owner}: `{name}` must be {rule}, got {value!r}")
-    return number

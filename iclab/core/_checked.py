@@ -8,25 +8,33 @@ the annotation too (`Positive`, `Covariance`, `Size`), or in the function's firs
 
 import collections.abc
 import functools
-import inspect
 import math
 import operator
-import types
+import re
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import AbstractArray
 
-from iclab.core._errors import finite_array, is_traced, require
-from iclab.core._rules import LARGEST_INTEGER, Matrix, Rule
+from iclab._reading import (
+    LARGEST_INTEGER,
+    Argument,
+    FunctionT,
+    Rule,
+    in_words,
+    is_one,
+    reading,
+    require,
+    short,
+)
+from iclab.core._errors import finite_array, is_traced
+from iclab.core._rules import Matrix
 from iclab.core._symmetric import covariance_matrix, symmetric_matrix
-
-FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
 @typing.overload
@@ -51,7 +59,7 @@ def checked(
     """
     if function is None:
         return functools.partial(checked, finite=finite, types_only=types_only)
-    require(callable(function), "checked", "function", "a function", _short(function))
+    require(callable(function), "checked", "function", "a function", short(function))
     if isinstance(function, type):
         wrapped = _reading(
             function.__init__, function.__name__, results=False, types_only=types_only
@@ -65,34 +73,28 @@ def checked(
 
 
 def _reading(function: Any, owner: str, *, results: bool, types_only: bool) -> Any:
-    signature = inspect.signature(function)
-    annotations = {
-        name: one.annotation
-        for name, one in signature.parameters.items()
-        if one.annotation is not one.empty
-        and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
-    }
-
-    @functools.wraps(function)
-    def read(*args: Any, **kwargs: Any) -> Any:
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{owner}: {error}") from None
+    def begin() -> Any:
         axes = _Axes()
-        for name, value in bound.arguments.items():
-            if name in annotations:
-                argument = _Argument(owner, name, axes, types_only)
-                bound.arguments[name] = argument.read(value, annotations[name])
-        try:
-            result = function(*bound.args, **bound.kwargs)
-        except OverflowError:
-            raise _beyond(owner, bound.arguments) from None
-        if results and not _finite(result):
-            raise _beyond(owner, bound.arguments)
-        return result
+        return lambda name: _Argument(owner, name, axes, types_only)
 
-    return read
+    def after(result: Any, arguments: Mapping[str, Any]) -> None:
+        if results and not _finite(result):
+            raise _beyond(owner, arguments)
+
+    def said(error: Exception, arguments: Mapping[str, Any]) -> Exception | None:
+        if isinstance(error, OverflowError):
+            return _beyond(owner, arguments)
+        if isinstance(error, jax.errors.JaxRuntimeError):
+            return _from_inside(error)
+        return None
+
+    return reading(function, owner, begin, after, said=said)
+
+
+def _from_inside(error: Exception) -> Exception | None:
+    """What a Python function said that compiled code has called, if it was ours."""
+    inside = re.search(r"ValueError: (\w+: `\w+` must .*)", str(error), re.DOTALL)
+    return None if inside is None else ValueError(inside[1].strip())
 
 
 @dataclass
@@ -143,32 +145,20 @@ class _Axes:
 
 
 @dataclass(frozen=True)
-class _Argument:
-    """An argument on its way in."""
+class _Argument(Argument):
+    """An argument on its way in, that may be an array, a key or a matrix."""
 
-    owner: str
-    name: str
     axes: _Axes
     types_only: bool = False
 
-    def read(self, value: Any, annotation: Any) -> Any:
-        """`value` as the annotation wants it."""
-        rules: list[Any] = []
-        if get_origin(annotation) is Annotated:
-            annotation, *metadata = get_args(annotation)
-            rules = [one for one in metadata if isinstance(one, (Rule, Matrix))]
-        options = _options(annotation)
-        if value is None and type(None) in options:
-            return None
-        options = [one for one in options if one is not type(None)]
-        value = self._typed(value, options, rules)
-        return functools.reduce(self._ruled, rules, value)
+    def is_rule(self, one: Any) -> bool:
+        return isinstance(one, (Rule, Matrix))
 
-    def _refuse(self, rule: str, value: object) -> typing.NoReturn:
-        require(False, self.owner, self.name, rule, _short(value))
-        raise AssertionError  # `require` has raised
+    def _mapping(self, value: Any, inside: tuple[Any, ...]) -> Any:
+        # What is in it has better words of its own, as `named_predictors` has.
+        return super()._mapping(value, ())
 
-    def _typed(self, value: Any, options: list[Any], rules: list[Any]) -> Any:
+    def typed(self, value: Any, options: list[Any], rules: list[Any]) -> Any:
         arrays = [one for one in options if _is_array(one)]
         shaped = [one for one in arrays if one.dim_str.split()]
         keys = [one for one in arrays if _holds(one, "key")]
@@ -188,7 +178,7 @@ class _Argument:
         if real:
             plain = not arrays
             return self._number(value, plain, rules)
-        return self._other(value, options)
+        return super().typed(value, options, [])
 
     def _integer(self, value: Any, rules: list[Any]) -> Any:
         if is_traced(value):
@@ -199,26 +189,26 @@ class _Argument:
         except TypeError:
             integer = None
         if integer is None:
-            self._refuse(rule, value)
+            self.refuse(rule, value)
         if abs(integer) > LARGEST_INTEGER:
-            self._refuse("an integer of at most 50 digits", value)
+            self.refuse("an integer of at most 50 digits", value)
         return integer
 
     def _number(self, value: Any, plain: bool, rules: list[Any]) -> Any:
         """A number; where the annotation has no array, a `float`."""
         if is_traced(value):
-            return value if value.ndim == 0 else self._refuse("a number", value)
+            return value if value.ndim == 0 else self.refuse("a number", value)
         known = _known(value)
         if known is None or known.dtype.kind not in "iuf":
-            self._refuse("a number", value)
+            self.refuse("a number", value)
         if known.ndim > 0:
-            self._refuse("a number", f"shape {known.shape}")
+            self.refuse("a number", f"shape {known.shape}")
         number = float(known)
         if self.types_only:
             return value if isinstance(value, jax.Array) else number
         infinite = any(rule.infinite for rule in rules if isinstance(rule, Rule))
         if math.isnan(number) or (math.isinf(number) and not infinite):
-            self._refuse(rules[0].words if rules else "finite", number)
+            self.refuse(rules[0].words if rules else "finite", number)
         if plain or not isinstance(value, jax.Array):
             whole = isinstance(value, int) and abs(value) < 2**53
             return value if whole and not plain else number
@@ -228,23 +218,23 @@ class _Argument:
         whole = not _holds(annotation, "float")
         names = annotation.dim_str.split()
         rule = self.axes.rule(names, "integers" if whole else "numbers")
-        rule = " or ".join([rule, *map(_named, others)])
+        rule = " or ".join([rule, *([in_words(others)] if others else [])])
         array = value
         if not isinstance(value, jax.Array):
             known = _known(value)
             if known is None:
-                self._refuse(rule, value)
+                self.refuse(rule, value)
             with jax.ensure_compile_time_eval():  # a constant stays one inside `jit`
                 array = jnp.asarray(known)
         kind = jnp.integer if whole else jnp.floating
         if not whole and jnp.issubdtype(array.dtype, jnp.integer):
             array = array.astype(float)
         if not jnp.issubdtype(array.dtype, kind):
-            self._refuse(rule, f"{array.dtype} of shape {array.shape}")
+            self.refuse(rule, f"{array.dtype} of shape {array.shape}")
         if self.types_only:
             return array
         if not self.axes.fit(array.shape, names, self.name):
-            self._refuse(rule, f"shape {array.shape}")
+            self.refuse(rule, f"shape {array.shape}")
         finite_array(array, self.owner, self.name)
         return array
 
@@ -253,44 +243,17 @@ class _Argument:
         new = dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
         old = dtype == jnp.uint32 and shape in ((2,), (4,))
         if not old and not (new and (many or shape == ())):
-            self._refuse("a random key, as `jax.random.key(0)` makes one", value)
+            self.refuse("a random key, as `jax.random.key(0)` makes one", value)
         return value
 
-    def _other(self, value: Any, options: list[Any]) -> Any:
-        for one in options:
-            origin = get_origin(one) or one
-            if origin is Literal:
-                if isinstance(value, (str, int)) and value in get_args(one):
-                    return value
-            elif one is bool:
-                if isinstance(value, (bool, np.bool_)):
-                    return bool(value)
-            elif origin is tuple:
-                if isinstance(value, (tuple, list)):
-                    return self._tuple(value, get_args(one))
-            elif origin is collections.abc.Callable:
-                if callable(value):
-                    return value
-            elif origin is collections.abc.Sequence:
-                if _is_sequence(value):
-                    return value
-            elif not isinstance(origin, type) or _is_one(value, origin):
-                return value  # of the right class, or for the function to judge
-        return self._refuse(" or ".join(map(_named, options)), value)
-
-    def _tuple(self, value: Any, inside: tuple[Any, ...]) -> tuple[Any, ...]:
-        if len(inside) == 2 and inside[1] is Ellipsis:
-            return tuple(self.read(one, inside[0]) for one in value)
-        return tuple(value)
-
-    def _ruled(self, value: Any, rule: Rule | Matrix) -> Any:
+    def ruled(self, value: Any, rule: Any) -> Any:
         if isinstance(rule, Matrix):
             if rule.kind == "symmetric":
                 return symmetric_matrix(value, self.owner, self.name)
             singular = rule.kind == "positive semi-definite"
             return covariance_matrix(value, self.owner, self.name, singular=singular)
         if not is_traced(value) and not rule.holds(value):
-            self._refuse(rule.words, value)
+            self.refuse(rule.words, value)
         return value
 
 
@@ -341,15 +304,6 @@ def _known(value: Any) -> np.ndarray | None:
     return array if floating else None
 
 
-def _is_sequence(value: Any) -> bool:
-    """Whether there is a first and a last; letters of a word do not count."""
-    if isinstance(value, (np.ndarray, jax.Array)):
-        return value.ndim > 0
-    return isinstance(value, collections.abc.Sequence) and not isinstance(
-        value, (str, bytes)
-    )
-
-
 def _is_other(value: Any, annotation: Any) -> bool:
     """Whether `value` is the function, word or object that may stand for numbers.
 
@@ -363,20 +317,7 @@ def _is_other(value: Any, annotation: Any) -> bool:
     if not isinstance(origin, type) or origin is bool:
         return False
     collection = issubclass(origin, collections.abc.Collection) and origin is not str
-    return not collection and _is_one(value, origin)
-
-
-def _is_one(value: Any, kind: type) -> bool:
-    try:
-        return isinstance(value, kind)
-    except TypeError:  # a protocol that cannot be asked
-        return True
-
-
-def _options(annotation: Any) -> list[Any]:
-    if get_origin(annotation) in (typing.Union, types.UnionType):
-        return [one for part in get_args(annotation) for one in _options(part)]
-    return [annotation]
+    return not collection and is_one(value, origin)
 
 
 def _is_array(annotation: Any) -> bool:
@@ -386,21 +327,3 @@ def _is_array(annotation: Any) -> bool:
 def _holds(annotation: Any, kind: str) -> bool:
     """Whether an array type is one of keys, floats or integers."""
     return any(kind in str(dtype) for dtype in annotation.dtypes)
-
-
-def _named(annotation: Any) -> str:
-    origin = get_origin(annotation) or annotation
-    if origin is Literal:
-        return " or ".join(map(repr, get_args(annotation)))
-    if origin is collections.abc.Callable:
-        return "a function"
-    if annotation is bool:
-        return "True or False"
-    name = getattr(origin, "__name__", str(origin)).removeprefix("Abstract")
-    return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
-
-
-def _short(value: object) -> str:
-    described = isinstance(value, str) and "shape (" in value
-    text = " ".join((value if described else repr(value)).split())  # pyright: ignore
-    return text if len(text) <= 80 else f"{text[:77]}…"

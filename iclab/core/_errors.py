@@ -9,13 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from iclab._reading import require as require
 from iclab.core._rules import LARGEST_SIZE
-
-
-def require(holds: bool, owner: str, name: str, rule: str, value: object) -> None:
-    """Raise ``owner: `name` must be rule, got value`` unless `holds`."""
-    if not holds:
-        raise ValueError(f"{owner}: `{name}` must be {rule}, got {value}")
 
 
 def is_traced(value: object) -> bool:

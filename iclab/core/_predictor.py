@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -17,11 +17,17 @@ from iclab.core._prompt import Prompt
 Lengths = Sequence[int] | Int[np.ndarray, " m"] | Int[Array, " m"]
 
 
+_REMEDY = "`core.Foreign` makes one of a function of arrays"
+
+
 class AbstractPredictor(eqx.Module):
     """Least squares, a trained transformer, a closed form: all are predictors.
 
     Predictors are unbatched; `jax.vmap(predictor)(prompts)` predicts a batch.
     """
+
+    # How messages call it where something else was given.
+    _in_words: ClassVar[str] = f"a predictor ({_REMEDY})"
 
     @abc.abstractmethod
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
@@ -79,7 +85,7 @@ def named_predictors(
     rule = "a dictionary of predictors by name"
     found = type(predictors).__name__
     require(isinstance(predictors, Mapping), owner, "predictors", rule, found)
-    rule = "predictors (`core.Foreign` makes one of a function of arrays)"
+    rule = f"predictors ({_REMEDY})"
     for name, one in predictors.items():
         found = f"{name!r} of type {type(one).__name__}"
         require(isinstance(one, AbstractPredictor), owner, "predictors", rule, found)

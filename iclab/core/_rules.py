@@ -1,26 +1,15 @@
 """What an argument may be beyond its type, as annotations that `checked` reads."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from jaxtyping import Array, Float, Int
+
+from iclab._reading import Rule, Seed as Seed
 
 # Longer axes are a mistake, and asking for one can end the process. Numbers that
 # allocate nothing (of samples, in a formula) may be larger.
 LARGEST_SIZE = 2**24
-
-# Exact formulas take huge numbers of samples; this is beyond all of them.
-LARGEST_INTEGER = 10**50
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What holds of a number, in words and as a test; may it be infinite?"""
-
-    words: str
-    holds: Callable[[Any], Any]
-    infinite: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,7 +48,6 @@ Size = Annotated[
     _AT_LEAST_ONE,
     Rule(f"an integer of at most {LARGEST_SIZE:,}", lambda n: n <= LARGEST_SIZE),
 ]
-Seed = Annotated[int, Rule("an integer from 0 to 2⁶³ − 1", lambda n: 0 <= n < 2**63)]
 
 # Matrices.
 Symmetric = Annotated[Float[Array, "d d"], Matrix("symmetric")]

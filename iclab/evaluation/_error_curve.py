@@ -11,13 +11,16 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from iclab.core import (
     AbstractPredictor,
     Lengths,
+    Positive,
     Prompt,
+    Share,
+    Size,
+    array_size,
     checked,
     context_lengths,
     html_curves,
     html_table,
     named_predictors,
-    positive_integer,
     require,
 )
 from iclab.evaluation._bootstrap import Band, Bootstrap, warn_of_tails
@@ -30,6 +33,7 @@ Numbers = Array | np.ndarray
 Task = AbstractTask | Callable[[PRNGKeyArray], AbstractTask]
 
 
+@checked
 class ErrorCurve(eqx.Module):
     """Mean squared error at every context length, with an interval around it.
 
@@ -45,10 +49,18 @@ class ErrorCurve(eqx.Module):
     errors: Float[Array, "prompts m"]
     bootstrap: Bootstrap = eqx.field(static=True)
 
+    def __check_init__(self):
+        units, draws, level = self.bootstrap[1:]
+        known = 0 < level < 1 and draws >= 1 and units >= 1
+        rule = "draws of whole units, as `error_curve` makes them"
+        fits = known and len(self.errors) % units == 0
+        require(fits, "ErrorCurve", "bootstrap", rule, self.bootstrap)
+
     def median(self) -> Band:
         """The error that half of the prompts do not exceed."""
         return self.quantile(0.5)
 
+    @checked(finite=False)
     def quantile(self, probability: float) -> Band:
         """The error that this part of the prompts does not exceed."""
         possible = 0 <= probability <= 1
@@ -56,6 +68,7 @@ class ErrorCurve(eqx.Module):
         require(possible, owner, "probability", "between 0 and 1", probability)
         return self.bootstrap.between(np.asarray(self.errors), probability, probability)
 
+    @checked(finite=False)
     def trimmed_mean(self, fraction: float = 0.1) -> Band:
         """Mean without the largest and the smallest errors, this part of all each."""
         owner, rule = "ErrorCurve.trimmed_mean", "at least 0 and below 1/2"
@@ -104,16 +117,17 @@ def _with_interval(curve: ErrorCurve, j: int) -> str:
     return f"{curve.mean[j]:.4g} [{curve.lower[j]:.4g}, {curve.upper[j]:.4g}]"
 
 
+@checked(finite=False)
 def error_curve(
     predictors: Mapping[str, AbstractPredictor],
     task: Task,
     lengths: Sequence[int],
     *,
-    groups: int = 64,
-    prompts: int = 64,
-    normalisation: float = 1.0,
-    level: float = 0.9,
-    draws: int = 1000,
+    groups: Size = 64,
+    prompts: Size = 64,
+    normalisation: Positive = 1.0,
+    level: Share = 0.9,
+    draws: Size = 1000,
     key: PRNGKeyArray,
 ) -> Curves:
     """Error of every predictor on common prompts, as the context grows.
@@ -160,10 +174,10 @@ def error_curve_of(
     targets: Float[Numbers, " prompts"],
     lengths: Sequence[int],
     *,
-    groups: int | None = None,
-    normalisation: float = 1.0,
-    level: float = 0.9,
-    draws: int = 1000,
+    groups: Size | None = None,
+    normalisation: Positive = 1.0,
+    level: Share = 0.9,
+    draws: Size = 1000,
     key: PRNGKeyArray,
 ) -> Curves:
     """Error curves of predictions that were made elsewhere, say in PyTorch.
@@ -180,7 +194,7 @@ def error_curve_of(
     shaped = answers.ndim == 1 and len(answers) >= 1
     require(shaped, owner, "targets", rule, f"shape {answers.shape}")
     total = len(answers)
-    units = total if groups is None else positive_integer(groups, owner, "groups")
+    units = total if groups is None else groups
     rule = f"a divisor of the number of prompts, {total}"
     require(total % units == 0, owner, "groups", rule, units)
     shape = (total, len(context_lengths(lengths, owner)))
@@ -195,20 +209,17 @@ def error_curve_of(
 @checked(finite=False)
 def common_prompts(
     task: Task,
-    examples: int,
+    examples: Size,
     *,
-    groups: int = 64,
-    prompts: int = 64,
+    groups: Size = 64,
+    prompts: Size = 64,
     key: PRNGKeyArray,
 ) -> Prompt:
     """`groups` × `prompts` prompts with a leading axis, group after group.
 
     A `task` that is a function of a key draws one task a group.
     """
-    owner = "common_prompts"
-    n = positive_integer(examples, owner, "examples")
-    for name, value in (("groups", groups), ("prompts", prompts)):
-        positive_integer(value, owner, name)
+    n = examples
     if isinstance(task, AbstractTask):
         return _sample(task, key, groups * prompts, n)
     return _sample_groups(task, key, groups, prompts, n)
@@ -252,10 +263,11 @@ def shared_prompts(
     key: PRNGKeyArray,
 ) -> tuple[Prompt, PRNGKeyArray, int]:
     """Common prompts, a key for the bootstrap, and how many units it draws from."""
-    counts = [positive_integer(length, owner, "lengths") for length in lengths]
+    listed = isinstance(lengths, Sequence) or np.ndim(lengths) == 1
+    rule = "a list of integers, at least one"
+    require(listed, owner, "lengths", rule, type(lengths).__name__)
+    counts = [array_size(length, owner, "lengths") for length in lengths]
     require(bool(counts), owner, "lengths", "at least one length", "none")
-    for name, value in (("groups", groups), ("prompts", prompts)):
-        positive_integer(value, owner, name)
     for_prompts, for_draws = jax.random.split(key)
     batch = common_prompts(
         task, max(counts), groups=groups, prompts=prompts, key=for_prompts
@@ -269,7 +281,7 @@ def _curves(
     predictions: Mapping[str, Float[Numbers, "prompts m"]],
     targets: Float[Numbers, " prompts"],
     lengths: Sequence[int],
-    normalisation: float,
+    normalisation: Positive,
     bootstrap: Bootstrap,
 ) -> Curves:
     labels = np.asarray(targets)
@@ -288,12 +300,10 @@ def curve_of(
     errors: Float[np.ndarray, "prompts m"],
     labels: Float[np.ndarray, " prompts"],
     lengths: Sequence[int],
-    normalisation: float,
+    normalisation: Positive,
     bootstrap: Bootstrap,
 ) -> ErrorCurve:
     """Means of `errors` with intervals, and a warning where one prompt carries them."""
-    known = 0 < normalisation < np.inf
-    require(known, owner, "normalisation", "> 0 and finite", normalisation)
     errors = errors / normalisation
     finite, rule = np.all(np.isfinite(errors)), "finite on every prompt"
     require(bool(finite), owner, "predictors", rule, f"others from {name!r}")

@@ -6,7 +6,14 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from iclab.core import AbstractPredictor, named_predictors
+from iclab.core import (
+    AbstractPredictor,
+    Positive,
+    Share,
+    Size,
+    checked,
+    named_predictors,
+)
 from iclab.evaluation._bootstrap import Bootstrap
 from iclab.evaluation._error_curve import (
     Curves,
@@ -34,17 +41,18 @@ class PairedCurves(eqx.Module):
         return both._repr_html_()
 
 
+@checked(finite=False)
 def paired_curves(
     first: AbstractPredictor,
     second: AbstractPredictor,
     task: Task,
     lengths: Sequence[int],
     *,
-    groups: int = 64,
-    prompts: int = 64,
-    normalisation: float = 1.0,
-    level: float = 0.9,
-    draws: int = 1000,
+    groups: Size = 64,
+    prompts: Size = 64,
+    normalisation: Positive = 1.0,
+    level: Share = 0.9,
+    draws: Size = 1000,
     key: PRNGKeyArray,
 ) -> PairedCurves:
     """Distance of two predictors, and difference of their errors, by context length.

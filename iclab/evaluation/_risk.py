@@ -1,6 +1,7 @@
 """Errors of predictors on prompts that they all see."""
 
 from collections.abc import Callable, Mapping
+from typing import Annotated
 
 import equinox as eqx
 import jax
@@ -8,18 +9,24 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from iclab._reading import Positive
 from iclab.core import (
     AbstractPredictor,
     Prompt,
+    Size,
+    between,
+    checked,
     html_table,
     named_predictors,
-    positive_integer,
 )
 from iclab.evaluation._bootstrap import warn_of_tails
 from iclab.tasks import AbstractTask
 
 # Prompts in memory at a time.
 _CHUNK = 1 << 14
+
+# More would take days.
+_Prompts = Annotated[Positive, between(1, 10**10)]
 
 
 class Estimate(eqx.Module):
@@ -40,12 +47,13 @@ class Estimate(eqx.Module):
         return html_table(head, rows)
 
 
+@checked(finite=False)
 def sampled_risk(
     predictors: Mapping[str, AbstractPredictor],
     task: AbstractTask,
     *,
-    examples: int,
-    prompts: int,
+    examples: Size,
+    prompts: _Prompts,
     key: PRNGKeyArray,
 ) -> dict[str, tuple[Float[Array, ""], Float[Array, ""]]]:
     """Mean squared error and its standard error of every predictor, on common prompts.
@@ -82,20 +90,25 @@ def sampled_risk(
     return {name: (means[name], errors[name]) for name in named}
 
 
+@checked(finite=False)
 def prompt_average(
     statistic: Callable[..., PyTree[Array]],
     task: AbstractTask,
     *arguments: PyTree,
-    examples: int,
-    prompts: int,
+    examples: Size,
+    prompts: _Prompts,
     key: PRNGKeyArray,
 ) -> Estimate:
     """Average `statistic(prompt, *arguments)` over `prompts` prompts of `task`.
 
     A function defined once, with what varies among its `arguments`, is compiled once.
     """
-    positive_integer(examples, "prompt_average", "examples")
-    positive_integer(prompts, "prompt_average", "prompts")
+    prompt = jax.eval_shape(lambda: task.sample(key, examples))
+    try:
+        jax.eval_shape(lambda prompt: statistic(prompt, *arguments), prompt)
+    except TypeError as error:
+        rule = "`statistic` must be a function of a prompt that returns arrays"
+        raise TypeError(f"prompt_average: {rule}: {error}") from error
     size = min(_CHUNK, prompts)
     chunks = -(-prompts // size)
     mean, square = _averages(

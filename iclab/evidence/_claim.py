@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
+from iclab._reading import Numbers, checked
+
 Scale = Literal["smoke", "desk", "paper"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
 
@@ -14,6 +16,7 @@ Value = Any
 CaseT = TypeVar("CaseT")
 
 
+@checked
 class Measured(NamedTuple):
     """What a measurement found: a value, how far it may be off, and why that far.
 
@@ -21,11 +24,12 @@ class Measured(NamedTuple):
     problem), never chosen to please, and `reason` says in a sentence how.
     """
 
-    value: Value
-    error: Value
+    value: Numbers
+    error: Numbers
     reason: str
 
 
+@checked
 @dataclass(frozen=True)
 class Printed(Generic[CaseT]):
     """A statement as printed, for a claim whose `predict` is the corrected one.
@@ -42,6 +46,7 @@ class Printed(Generic[CaseT]):
     beside: bool = False
 
 
+@checked
 @dataclass(frozen=True)
 class Claim(Generic[CaseT]):
     """A statement that can fail.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from iclab._reading import checked
 from iclab.evidence._numbers import filled
 from iclab.evidence._settings import setting_text
 
@@ -28,6 +29,7 @@ _LONGEST = 80
 TEXTS = ("statement", "hypotheses", "erratum", "correction", "remark", "credit")
 
 
+@checked
 @dataclass(frozen=True)
 class Entry:
     """A result of a paper, said in our words; reading it runs nothing.
@@ -106,6 +108,7 @@ class Entry:
         )
 
 
+@checked
 def file_stem(id: str) -> str:
     """Name of the file of an id: `zhang2023/theorem-4.1` is in `theorem_4_1.py`."""
     tail = id.partition("@")[0].partition("/")[2]

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from iclab._reading import Numbers, checked
 from iclab.evidence._claim import Relation, Scale
 from iclab.evidence._numbers import plain
-from iclab.evidence._settings import change_settings, settings_at
+from iclab.evidence._settings import change_settings, require_settings, settings_at
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -19,6 +20,7 @@ Tables = Mapping[str, Mapping[str, Any]]
 State = Literal["seen", "not seen", "not tested"]
 
 
+@checked
 @dataclass(frozen=True)
 class Evidence:
     """One sentence about a figure, as a number and its bound.
@@ -66,7 +68,8 @@ class Given(dict[str, Mapping[str, Any]]):
         raise MissingTable(f"the table `{name}`")
 
 
-def largest(values: Any) -> float | None:
+@checked
+def largest(values: Numbers) -> float | None:
     """The largest of numbers, of any shape; None if there are none."""
     import numpy as np  # here, so that naming figures needs none
 
@@ -74,7 +77,8 @@ def largest(values: Any) -> float | None:
     return float(array.max()) if array.size else None
 
 
-def smallest(values: Any) -> float | None:
+@checked
+def smallest(values: Numbers) -> float | None:
     """The smallest of numbers, of any shape; None if there are none."""
     import numpy as np  # here, so that naming figures needs none
 
@@ -82,6 +86,7 @@ def smallest(values: Any) -> float | None:
     return float(array.min()) if array.size else None
 
 
+@checked
 @dataclass(frozen=True)
 class Sentence:
     """What a paper says that a reader sees in a figure, in our words, and where.
@@ -119,6 +124,7 @@ class Sentence:
         }
 
 
+@checked
 @dataclass(frozen=True)
 class Figure:
     """A figure that one command draws.
@@ -148,6 +154,10 @@ class Figure:
     seeded: bool = False
     trains: Callable[[Mapping[str, Any]], bool] = lambda settings: False
 
+    def __post_init__(self):
+        if self.settings is not None:
+            require_settings(self.settings, "Figure", "settings")
+
     def settings_at(self, scale: Scale, changes: Mapping[str, Any] = {}) -> Any:
         """The settings of a scale, with `changes`; the scale itself if there are none.
 
@@ -155,7 +165,8 @@ class Figure:
         """
         if self.settings is None:
             if changes:
-                raise ValueError(f"{self.id} has no settings")
+                said = f"no changes of {', '.join(map(str, changes))} are possible"
+                raise ValueError(f"{self.id} has no settings: {said}")
             return scale
         return change_settings(settings_at(self.settings, scale), changes, self.id)
 

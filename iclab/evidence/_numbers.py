@@ -13,10 +13,13 @@ import string
 from collections.abc import Mapping
 from typing import Any
 
+from iclab._reading import Whole, checked
+
 _CLAUSE = re.compile(r"«([^«»¦]*)(?:¦([^«»¦]*))?»")
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+@checked
 def filled(text: str, numbers: Mapping[str, Any]) -> str:
     """`text` with the numbers that a run has found, or without their clauses."""
     return _CLAUSE.sub(lambda clause: _filled(clause, numbers), text)
@@ -28,12 +31,14 @@ def _filled(clause: re.Match[str], numbers: Mapping[str, Any]) -> str:
     return _Pretty().vformat(inside, (), numbers) if known else otherwise
 
 
+@checked
 def names(text: str) -> set[str]:
     """Names of the numbers that a text asks for."""
     return {name for found in _CLAUSE.finditer(text) for name in _fields(found[1])}
 
 
-def number(value: Any, digits: int = 6) -> str:
+@checked
+def number(value: Any, digits: Whole = 6) -> str:
     """A number for people: `0.133608`, `1.9×10⁻¹¹`; words stay words."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return {"nan": "NaN", "inf": "∞", "-inf": "−∞"}.get(str(value), str(value))
@@ -44,6 +49,7 @@ def number(value: Any, digits: int = 6) -> str:
     return _typeset(f"{value:.{digits}g}")
 
 
+@checked
 def plain(value: Any) -> Any:
     """Numbers and arrays as JSON can hold them; infinities and NaN as words."""
     if value is None or isinstance(value, str):

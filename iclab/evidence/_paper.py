@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from iclab._reading import checked
+
 _KEY = re.compile(r"[a-z][a-z0-9_-]*")
 
 
@@ -10,11 +12,13 @@ _KEY = re.compile(r"[a-z][a-z0-9_-]*")
 KEY_RULE = "must be small letters, digits, - or _, a letter first"
 
 
+@checked
 def is_key(word: str) -> bool:
     """Whether a word can be the key of a paper."""
     return _KEY.fullmatch(word) is not None
 
 
+@checked
 @dataclass(frozen=True)
 class Paper:
     """One paper: what a reader needs to find it and to cite it."""

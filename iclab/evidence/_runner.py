@@ -6,10 +6,11 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from iclab._reading import Listed, Numbers, Seconds, Seed, checked, require, short
 from iclab.evidence._claim import Claim, Measured, Relation, Scale, Value
 from iclab.evidence._figure import (
     Evidence,
@@ -22,6 +23,8 @@ from iclab.evidence._figure import (
 from iclab.evidence._html import claim_html, figure_html
 from iclab.evidence._numbers import plain
 
+_T = TypeVar("_T")
+
 Verdict = Literal["holds", "corrected", "fails", "undecided", "exploratory"]
 
 # Verdicts with which a command ends well.
@@ -31,16 +34,17 @@ GOOD_VERDICTS: tuple[Verdict, ...] = ("holds", "corrected", "exploratory")
 AS_PRINTED = "as printed: "
 
 
+@checked
 @dataclass(frozen=True)
 class CaseResult:
     """One case of a claim: both sides, the error bar, the decoy, and what follows."""
 
     case: str
     relation: Relation
-    predicted: Value
-    measured: Value
-    error: Value
-    decoy: Value | None
+    predicted: Listed
+    measured: Listed
+    error: Listed
+    decoy: Listed | None
     reason: str
     verdict: Verdict
     printed: bool = False
@@ -63,6 +67,7 @@ class CaseResult:
 Step = Callable[[], CaseResult]
 
 
+@checked
 @dataclass(frozen=True)
 class ClaimResult:
     """All cases of a claim and the verdict that they add up to."""
@@ -70,8 +75,8 @@ class ClaimResult:
     id: str
     verdict: Verdict
     cases: tuple[CaseResult, ...]
-    seconds: float
-    seed: int
+    seconds: Seconds
+    seed: Seed
     numbers: Mapping[str, Any] = field(default_factory=dict)
     slips: tuple[CaseResult, ...] = ()
 
@@ -79,6 +84,7 @@ class ClaimResult:
         return claim_html(self)
 
 
+@checked
 @dataclass(frozen=True)
 class FigureResult:
     """What a figure's tables show of what its paper says, and of what we find.
@@ -102,10 +108,11 @@ class FigureResult:
         return figure_html(self)
 
 
+@checked
 def run_claim(
     claim: Claim,
     scale: Scale,
-    seed: int,
+    seed: Seed,
     *,
     each: Callable[[list[Step]], Iterable[Step]] = iter,
 ) -> ClaimResult:
@@ -142,6 +149,7 @@ def run_claim(
     )
 
 
+@checked
 def judge_figure(
     figure: Figure, tables: Tables, *, exploratory: bool = False
 ) -> FigureResult:
@@ -154,11 +162,12 @@ def judge_figure(
     found: Sequence[Evidence] = ()
     said: Sequence[Sentence] = ()
     try:
-        found = figure.expect(given)
+        found = _all_of(Evidence, figure.expect(given), "expect")
     except MissingTable as absent:
         missing.append(f"what we find in the figure: that needs {absent}")
     try:
-        said = () if figure.said is None else figure.said(given)
+        if figure.said is not None:
+            said = _all_of(Sentence, figure.said(given), "said")
     except MissingTable as absent:
         missing.append(f"what the paper says of the figure: that needs {absent}")
     missing += [one.statement for one in found if one.value is None]
@@ -166,6 +175,14 @@ def judge_figure(
     said = tuple(map(_tested, said))
     verdict = "exploratory" if exploratory else figure_verdict(evidence, said)
     return FigureResult(figure.id, verdict, evidence, said, tuple(missing))
+
+
+def _all_of(kind: type[_T], found: Any, name: str) -> Sequence[_T]:
+    """What a function of a figure returned, if that is a list of what it should."""
+    right = isinstance(found, (list, tuple)) and all(isinstance(x, kind) for x in found)
+    rule = f"a Figure whose `{name}` returns a list of {kind.__name__}"
+    require(right, "judge_figure", "figure", rule, short(found))
+    return found
 
 
 def _tested(sentence: Sentence) -> Sentence:
@@ -177,6 +194,7 @@ def _tested(sentence: Sentence) -> Sentence:
     return dataclasses.replace(sentence, tests=tests)
 
 
+@checked
 def figure_verdict(evidence: Sequence[Evidence], said: Sequence[Sentence]) -> Verdict:
     """Verdict of a figure from what we find in it and what its paper says of it.
 
@@ -195,13 +213,22 @@ def figure_verdict(evidence: Sequence[Evidence], said: Sequence[Sentence]) -> Ve
     return "holds"
 
 
+@checked
 def case_verdict(
-    measured: Measured, relation: Relation, predicted: Value, decoy: Value | None
+    measured: Measured, relation: Relation, predicted: Numbers, decoy: Numbers | None
 ) -> Verdict:
     """`holds`: prediction inside the error bar and decoy outside.
 
     `fails`: prediction outside. `undecided`: the bar is too wide to tell the two apart.
     """
+    sides = {
+        "predicted": predicted,
+        "decoy": measured.value if decoy is None else decoy,
+    }
+    for name, side in sides.items():
+        rule = f"of the shape of what was measured, {np.shape(measured.value)}"
+        fits = _fits(measured, side)
+        require(fits, "case_verdict", name, rule, f"shape {np.shape(side)}")
     if not _compatible(measured, relation, predicted):
         return "fails"
     if decoy is not None and _compatible(measured, relation, decoy):
@@ -209,7 +236,17 @@ def case_verdict(
     return "holds"
 
 
-def claim_verdict(cases: list[CaseResult]) -> Verdict:
+def _fits(measured: Measured, side: Value) -> bool:
+    """Whether numbers can be held against a measurement and its bar."""
+    try:
+        np.broadcast_shapes(*map(np.shape, (measured.value, measured.error, side)))
+    except ValueError:
+        return False
+    return True
+
+
+@checked
+def claim_verdict(cases: Sequence[CaseResult]) -> Verdict:
     """Verdict of a claim from its cases.
 
     A printed statement that was expected to fail and did not leaves the claim
@@ -248,7 +285,7 @@ def _cases(id: str, cases: Callable[[Scale], Any], scale: Scale) -> Mapping[str,
     if not isinstance(found, Mapping):
         kind = type(found).__name__
         raise TypeError(
-            f"{id}: `cases` must return a dict of cases by name, got a {kind}"
+            f"{id}: `cases` of a claim must return a dict by name, got a {kind}"
         )
     return found
 
@@ -258,7 +295,7 @@ def _measured(id: str, found: Any) -> Measured:
     if not isinstance(found, Measured):
         rule = "a Measured(value, error, reason), as `averaged` makes one"
         kind = type(found).__name__
-        raise TypeError(f"{id}: `measure` must return {rule}, got a {kind}")
+        raise TypeError(f"{id}: `measure` of a claim must return {rule}, got a {kind}")
     return found
 
 
@@ -298,7 +335,8 @@ def _judge(
     )
 
 
-def case_key(seed: int, name: str) -> Any:
+@checked
+def case_key(seed: Seed, name: str) -> Any:
     """The random key of a case: it depends on the seed and the case's name alone."""
     import jax
 

@@ -21,6 +21,7 @@ from typing import (
     get_type_hints,
 )
 
+from iclab._reading import checked, require
 from iclab.evidence._claim import SCALES, Scale
 
 SettingsT = TypeVar("SettingsT")
@@ -29,6 +30,7 @@ _TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
 _UNSET: Any = object()
 
 
+@checked
 def setting(
     text: str,
     value: Any,
@@ -51,6 +53,7 @@ def setting(
     return dataclasses.field(default=value, metadata=about)
 
 
+@checked
 class Described(NamedTuple):
     """A setting in words: its name, what it takes, what it is, and its values."""
 
@@ -60,14 +63,24 @@ class Described(NamedTuple):
     values: Mapping[Scale, Any]
 
 
+def require_settings(kind: type, owner: str, name: str) -> None:
+    """See that a class is one of settings: its fields are made by `setting`."""
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else None
+    right = fields is not None and all("values" in one.metadata for one in fields)
+    rule = "a dataclass whose fields are made by `setting`"
+    require(right, owner, name, rule, kind.__name__)
+
+
 def settings_at(kind: type[SettingsT], scale: Scale) -> SettingsT:
     """The settings of a scale."""
     fields = dataclasses.fields(kind)  # pyright: ignore[reportArgumentType]
     return kind(**{field.name: field.metadata["values"][scale] for field in fields})
 
 
+@checked
 def describe_settings(kind: type) -> list[Described]:
     """Every setting in words, in the order of the class."""
+    require_settings(kind, "describe_settings", "kind")
     hints = get_type_hints(kind)
     return [
         Described(
@@ -111,6 +124,7 @@ def change_settings(
     return dataclasses.replace(settings, **found)  # pyright: ignore[reportArgumentType,reportReturnType]
 
 
+@checked
 def setting_text(value: Any) -> str:
     """A value as one would type it."""
     if isinstance(value, (tuple, list)):

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from iclab.evidence._claim import Measured, Value
+from iclab._reading import Amount, Numbers, Positive, Whole, checked, require, short
+from iclab.evidence._claim import Measured
 
 # Half-width of a Monte Carlo interval in standard errors. A claim has dozens of numbers
 # and a run has dozens of claims: at five, a true statement is rejected once in about a
@@ -10,12 +11,15 @@ from iclab.evidence._claim import Measured, Value
 STANDARD_ERRORS = 5.0
 
 
-def rounded(value: Value, operations: float, magnitude: Value = 1.0) -> Measured:
+@checked
+def rounded(value: Numbers, operations: Amount, magnitude: Numbers = 1.0) -> Measured:
     """A value known up to float64 round-off.
 
     `operations` is how many additions and products lie behind an entry, and `magnitude`
     how large the numbers in them are.
     """
+    some = np.size(magnitude) > 0
+    require(some, "rounded", "magnitude", "a number at least", short(magnitude))
     size = float(np.max(np.abs(np.asarray(magnitude))))
     error = operations * np.finfo(np.float64).eps * size
     reason = (
@@ -24,23 +28,35 @@ def rounded(value: Value, operations: float, magnitude: Value = 1.0) -> Measured
     return Measured(value, error, reason)
 
 
-def averaged(mean: Value, standard_error: Value, draws: int, of: str) -> Measured:
+@checked
+def averaged(
+    mean: Numbers, standard_error: Numbers, draws: Positive, of: str
+) -> Measured:
     """A Monte Carlo mean over `draws` independent draws of `of`."""
     error = STANDARD_ERRORS * np.asarray(standard_error)
     reason = f"{STANDARD_ERRORS:g} standard errors over {draws:,} {of}"
     return Measured(mean, error, reason)
 
 
-def solved(value: Value, tolerance: float, steps: int, magnitude: float = 1.0):
+@checked
+def solved(
+    value: Numbers, tolerance: Amount, steps: Whole, magnitude: Amount = 1.0
+) -> Measured:
     """A value along a numerical solution whose local errors add up at most linearly."""
     error = tolerance * steps * magnitude
     reason = f"local error {tolerance:.1g} a step, {steps} steps, size {magnitude:.3g}"
     return Measured(value, error, reason)
 
 
-def slope(x: Value, y: Value) -> tuple[float, float]:
+@checked
+def slope(x: Numbers, y: Numbers) -> tuple[float, float]:
     """Slope of y against x by least squares, and its standard error."""
     x, y = np.asarray(x, float), np.asarray(y, float)
+    several = x.ndim == 1 and len(np.unique(x[np.isfinite(x)])) > 1
+    finite = bool(np.all(np.isfinite(x)))
+    require(several and finite, "slope", "x", "a list of different numbers", short(x))
+    same = y.shape == x.shape and bool(np.all(np.isfinite(y)))
+    require(same, "slope", "y", f"a list of {len(x)} finite numbers like `x`", short(y))
     design = np.stack([x, np.ones_like(x)], axis=1)
     coefficients, *_ = np.linalg.lstsq(design, y, rcond=None)
     residual = y - design @ coefficients

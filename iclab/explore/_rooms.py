@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from iclab._reading import checked
+
 _HERE = Path(__file__).parent
 
 
@@ -54,6 +56,7 @@ class UnknownRoom(ValueError):
     """A word that names no room."""
 
 
+@checked
 def find_room(word: str) -> tuple[PlayRoom | None, str]:
     """The room and the settings that a word or a link means; no room for the start.
 

@@ -8,10 +8,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from iclab.core import checked
+
 # Added to a variance before its root is taken.
 _EPSILON = 1e-5
 
 
+@checked(types_only=True)
 class Affine(eqx.Module):
     """x ↦ Wx + b for every row; W is (out, in)."""
 
@@ -45,6 +48,7 @@ def _transposed(weight: Float[Array, "out in"]) -> Float[Array, "in out"]:
     return jax.lax.optimization_barrier(weight.T) if out > inner else weight.T
 
 
+@checked(types_only=True)
 class Norm(eqx.Module):
     """Layer normalisation with a gain and a shift per coordinate."""
 
@@ -59,6 +63,7 @@ class Norm(eqx.Module):
         return standardise(rows) * scale + shift
 
 
+@checked(types_only=True)
 class Block(eqx.Module):
     """Attention and a two-layer network, each with its norm.
 

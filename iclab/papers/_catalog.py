@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from iclab._reading import checked, require
 from iclab.evidence import Claim, Entry, Figure, Paper, is_key
 from iclab.papers._found import found_claim, found_figure
 from iclab.papers._rooms import Room, rooms, why_closed
@@ -18,6 +19,7 @@ class UnknownId(ValueError):
     """An id that names nothing; the message says which one may have been meant."""
 
 
+@checked
 @dataclass(frozen=True)
 class Method:
     """How a result is checked, in the words of the file that checks it."""
@@ -26,6 +28,7 @@ class Method:
     steps: tuple[tuple[str, str], ...]
 
 
+@checked
 def select(ids: Sequence[str] = ()) -> tuple[Entry, ...]:
     """Entries that `ids` name, in the papers' order; a paper's key means all of it.
 
@@ -43,6 +46,7 @@ def select(ids: Sequence[str] = ()) -> tuple[Entry, ...]:
     return tuple(entry for entry in entries if entry.id in wanted)
 
 
+@checked
 def room(word: str) -> Room:
     """The room that an id or a key belongs to."""
     key = word.partition("/")[0]
@@ -55,23 +59,29 @@ def room(word: str) -> Room:
     raise UnknownId(f"unknown paper {word!r}{hint}")
 
 
+@checked
 def paper(word: str) -> Paper:
     """The paper that an id or a key belongs to."""
     return room(word).paper
 
 
+@checked
 def module_name(entry: Entry) -> str:
     """Module of a result: `zhang2023/theorem-4.1` is in `zhang2023.theorem_4_1`."""
     return room(entry.paper).module(entry)
 
 
+@checked
 def load_claim(entry: Entry) -> Claim:
     """The claim behind an entry; this imports what it needs to run."""
+    require(entry.kind == "claim", "load_claim", "entry", "a claim", entry.id)
     return found_claim(module_name(entry), **contents_say(entry))
 
 
+@checked
 def load_figure(entry: Entry) -> Figure:
     """The figure behind an entry; this imports what it needs to run."""
+    require(entry.kind == "figure", "load_figure", "entry", "a figure", entry.id)
     return found_figure(module_name(entry), entry.base)
 
 
@@ -84,6 +94,7 @@ def contents_say(entry: Entry) -> dict[str, Any]:
     }
 
 
+@checked
 def method(entry: Entry) -> Method:
     """Docstrings of a result's file, read without importing it."""
     tree = ast.parse(room(entry.paper).file(entry).read_text(encoding="utf-8"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from iclab._reading import Seconds, Seed, checked
 from iclab.evidence import (
     Entry,
     Figure,
@@ -32,7 +33,8 @@ _FORMATS: Mapping[str, Mapping[str, None]] = {
 }
 
 
-def claim_job(entry: Entry, scale: Scale, seed: int) -> Job:
+@checked
+def claim_job(entry: Entry, scale: Scale, seed: Seed) -> Job:
     """The job that checks a claim, which is mostly compilation below paper scale."""
     module = module_name(entry)
     config = {"claim": module, **contents_say(entry), "scale": scale}
@@ -40,8 +42,9 @@ def claim_job(entry: Entry, scale: Scale, seed: int) -> Job:
     return Job(function, config, seed, (module,), entry.id, quick=scale != "paper")
 
 
+@checked
 def failed_record(
-    entry: Entry, error: str, seconds: float, *, seed: int, scale: Scale
+    entry: Entry, error: str, seconds: Seconds, *, seed: Seed, scale: Scale
 ) -> Record:
     """An item whose program stopped: nothing was decided, and `error` says why."""
     told = entry.filled({})
@@ -58,10 +61,11 @@ def failed_record(
     )
 
 
+@checked
 def figure_jobs(
     entry: Entry,
     scale: Scale,
-    seed: int,
+    seed: Seed,
     *,
     retrain: bool = False,
     changes: Mapping[str, Any] = {},
@@ -107,11 +111,13 @@ def figure_jobs(
     return {name: job(name, values) for name, values in units.items()}
 
 
+@checked
 def judged(entry: Entry, tables: Tables) -> FigureResult:
     """A figure held against what its paper says, and what we find."""
     return judge_figure(load_figure(entry), tables, exploratory=entry.is_variant)
 
 
+@checked
 def finish_figure(
     entry: Entry,
     tables: Mapping[str, Mapping[str, Any]],
@@ -158,13 +164,14 @@ def draw_figure(figure: Figure, tables: Tables) -> "matplotlib.figure.Figure":
         )
 
 
+@checked
 def figure_record(
     entry: Entry,
     result: FigureResult,
     files: Sequence[str],
-    seconds: float,
+    seconds: Seconds,
     *,
-    seed: int,
+    seed: Seed,
     scale: Scale,
 ) -> Record:
     """The record of a finished figure."""

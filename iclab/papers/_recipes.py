@@ -4,10 +4,12 @@ import difflib
 import importlib
 from types import ModuleType
 
+from iclab._reading import checked
 from iclab.papers._catalog import UnknownId
 from iclab.papers._rooms import rooms, why_closed
 
 
+@checked
 def recipe(id: str) -> ModuleType:
     """The module that builds what `id` trains; this imports what it needs.
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from iclab._reading import checked
 from iclab.evidence import Entry, Paper, file_stem, is_key
 from iclab.papers._offers import offered_by_packages
 from iclab.runs import VARIABLE, importable, named_folders, package_folder
@@ -33,6 +34,7 @@ class RoomProblem(ValueError):
     """What is wrong with a room, in a line that names it."""
 
 
+@checked
 @dataclass(frozen=True)
 class Room:
     """A paper, its table of contents, and the package that has a file for each entry.
@@ -76,12 +78,14 @@ def room_problems() -> tuple[str, ...]:
     return tuple(text for _, text in _opened()[1])
 
 
+@checked
 def why_closed(word: str) -> str | None:
     """Why the room of an id or a key could not be opened; None if none is known of."""
     name = package_name(word.partition("/")[0])
     return next((text for folder, text in _opened()[1] if folder == name), None)
 
 
+@checked
 def open_rooms(folders: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
     """Add rooms that are folders, as `--room` does; gives `room_problems`.
 
@@ -95,6 +99,7 @@ def open_rooms(folders: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
     return room_problems()
 
 
+@checked
 def open_rooms_here(words: Iterable[str]) -> tuple[str, ...]:
     """Add rooms that ids or keys name and that are folders here; gives their folders.
 
@@ -127,6 +132,7 @@ def _here(key: str) -> str | None:
     return None
 
 
+@checked
 def package_name(key: str) -> str:
     """The package in which `iclab new` writes a room."""
     return key.replace("-", "_")
@@ -268,12 +274,14 @@ def _once(words: Sequence[str], message: str) -> None:
             raise ValueError(message.format(word))
 
 
+@checked
 def is_id(word: str) -> bool:
     """Whether a word can be an id: `key/theorem-1.2`."""
     key, _, tail = word.partition("/")
     return is_key(key) and _TAIL.fullmatch(tail) is not None
 
 
+@checked
 def file_name(id: str) -> str:
     """The file of an id in its room's folder."""
     return f"{file_stem(id)}.py"

@@ -9,6 +9,7 @@ from jaxtyping import Float, PRNGKeyArray
 from iclab.core import (
     AbstractPredictor,
     Prompt,
+    checked,
     html_curves,
     positive_integer,
     require,
@@ -50,6 +51,7 @@ class Filter:
         return f"<p>filter with R² = {share}</p>{picture}"
 
 
+@checked(finite=False)
 def spectral_filter(
     predictor: AbstractPredictor,
     prompts: Prompt,

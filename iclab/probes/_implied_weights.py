@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from iclab.core import AbstractPredictor, Prompt, positive_integer
+from iclab.core import AbstractPredictor, Prompt, checked, positive_integer
 from iclab.probes._bootstrap import Interval, bootstrap_weights, ratio
 from iclab.probes._filter import context_of
 from iclab.probes._predictions import predictions
@@ -31,6 +31,7 @@ class ImpliedWeights:
     distances: Mapping[str, Interval]
 
 
+@checked(finite=False)
 def implied_weights(
     predictor: AbstractPredictor,
     prompts: Prompt,

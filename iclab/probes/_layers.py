@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from iclab.core import AbstractPredictor, Deep, Prompt, require
+from iclab.core import AbstractPredictor, Deep, Prompt, checked, require
 from iclab.probes._bootstrap import Interval, bootstrap_weights, bounds, ratio
 from iclab.probes._filter import Filter, context_of, fit_filter
 from iclab.probes._predictions import by_chunks, shortened
@@ -65,6 +65,7 @@ class Layers:
     newton: Agreement
 
 
+@checked(finite=False)
 def layers(
     predictor: AbstractPredictor,
     prompts: Prompt,

@@ -13,7 +13,14 @@ import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
 from iclab.algorithms import LeastSquares
-from iclab.core import AbstractPredictor, Deep, Prompt, positive_integer, require
+from iclab.core import (
+    AbstractPredictor,
+    Deep,
+    Prompt,
+    checked,
+    positive_integer,
+    require,
+)
 from iclab.probes import _json, _words
 from iclab.probes._bootstrap import Interval, bootstrap_weights, ratio
 from iclab.probes._families import curve_of
@@ -107,6 +114,7 @@ class Probe:
         return _json.frame(self)
 
 
+@checked(finite=False)
 def probe(
     predictor: AbstractPredictor,
     task: AbstractTask | None = None,

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int, PRNGKeyArray
 
-from iclab.core import AbstractPredictor, Prompt
+from iclab.core import AbstractPredictor, Prompt, checked
 from iclab.probes._bayes import bayes_predictions
 from iclab.probes._bootstrap import (
     LEVEL,
@@ -74,6 +74,7 @@ class FamilyChoice:
     bayes: str | None
 
 
+@checked(finite=False)
 def fit_families(
     predictor: AbstractPredictor,
     prompts: Prompt,

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from iclab.core import AbstractPredictor, Prompt, positive_integer
+from iclab.core import AbstractPredictor, Prompt, checked, positive_integer
 from iclab.probes._bootstrap import bootstrap_weights, ratio
 from iclab.probes._filter import fit_filter
 from iclab.probes._predictions import predictions
@@ -49,6 +49,7 @@ class Shift:
     filter_upper: Float[np.ndarray, "m 5"]
 
 
+@checked(finite=False)
 def shifts(
     predictor: AbstractPredictor,
     task: AbstractTask,

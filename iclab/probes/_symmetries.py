@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from iclab.core import AbstractPredictor, Prompt
+from iclab.core import AbstractPredictor, Prompt, checked
 from iclab.probes._bootstrap import Interval, bootstrap_weights, ratio
 from iclab.probes._filter import context_of
 from iclab.probes._predictions import predictions, shortened
@@ -42,6 +42,7 @@ class Influence:
     linearity: Interval
 
 
+@checked(finite=False)
 def symmetries(
     predictor: AbstractPredictor,
     prompts: Prompt,

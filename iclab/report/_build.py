@@ -10,6 +10,7 @@ from pathlib import Path
 import jinja2
 
 from iclab._files import mode_of, read_inside, refuse_links, write_inside
+from iclab._reading import checked
 from iclab.evidence import ERRATUM_CLASSES
 from iclab.papers import rooms
 from iclab.report import _pictures, _text
@@ -20,6 +21,7 @@ _REPORT, _BIBLIOGRAPHY = "report", "references.bib"
 ASSETS = ("report.css", "report.js")
 
 
+@checked
 def build_report(
     folder: str | os.PathLike[str], warn: Callable[[str], None] = lambda problem: None
 ) -> Path:

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from iclab._files import read_inside, write_whole
+from iclab._reading import checked
 from iclab.report._build import asset, environment
 from iclab.results import Comparison, Pair, Record, Run
 
@@ -12,6 +13,7 @@ from iclab.results import Comparison, Pair, Record, Run
 _TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 
 
+@checked
 def write_compare_page(
     comparison: Comparison, names: tuple[str, str], path: str | os.PathLike[str]
 ) -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import overload
 
 from iclab._files import read_inside
+from iclab._reading import checked
 from iclab.evidence import ERRATUM_CLASSES, Entry
 from iclab.papers import UnknownId, select
 from iclab.report._build import environment
@@ -15,6 +16,7 @@ from iclab.report._items import Item
 from iclab.results import Facts, Record, Run
 
 
+@checked
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Finding(Record):
     """A record, and the folder that has its pictures.
@@ -41,6 +43,7 @@ class Finding(Record):
         return _html([self])
 
 
+@checked
 class Findings(Sequence[Finding]):
     """What a run has found, in the papers' order; one of them also by its id.
 

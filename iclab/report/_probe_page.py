@@ -9,16 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from iclab._files import write_whole
+from iclab._reading import checked, require, short
 from iclab.report._build import ASSETS, asset, environment
 
 PAGE, RECORD, TABLE = "index.html", "probe.json", "probe.csv"
 
 
+@checked
 def write_probe_page(record: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
     """Write what `Probe.json` gives as a page with pictures, CSV and JSON.
 
     Returns the page. Files of an earlier probe in `folder` are replaced.
     """
+    whole = {"contexts", "main_context"} <= record.keys()
+    require(
+        whole, "write_probe_page", "record", "what `Probe.json` gives", short(record)
+    )
     # Reading other reports needs neither JAX nor matplotlib.
     from iclab.report import _probe_figures
 

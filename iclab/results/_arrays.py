@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from iclab._files import read_inside, refuse_links
+from iclab._reading import checked
 from iclab.results._folder import DEFAULT_FOLDER, NoResults, read_run
 from iclab.results._record import Record
 from iclab.runs import EngineProblem, Named, Store
@@ -21,6 +22,7 @@ _SIDES = ("predicted", "measured", "error", "decoy")
 Arrays = dict[str, dict[str, np.ndarray]]
 
 
+@checked
 def load(
     id: str, out: str | os.PathLike[str] = DEFAULT_FOLDER, *, frame: bool = False
 ) -> Any:

@@ -3,10 +3,11 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from iclab._reading import checked, require
 from iclab.evidence import CaseResult, Evidence
 from iclab.results._folder import Run
 from iclab.results._record import Record
@@ -16,6 +17,7 @@ from iclab.results._record import Record
 _SHARE = 0.1
 
 
+@checked
 @dataclass(frozen=True)
 class Moved:
     """A number that differs by more than its error bars, in units of these.
@@ -39,6 +41,7 @@ class Moved:
         }
 
 
+@checked
 @dataclass(frozen=True)
 class Pair:
     """An item in two folders: its records, and the numbers that moved."""
@@ -49,6 +52,11 @@ class Pair:
     moved: tuple[Moved, ...] = ()
     shared: int = 0
     same: int = 0
+
+    def __post_init__(self):
+        both = self.before is not None and self.after is not None
+        rule, found = "none where a record is not there", len(self.moved)
+        require(both or not self.moved, "Pair", "moved", rule, found)
 
     @property
     def both(self) -> bool:
@@ -82,6 +90,7 @@ class Pair:
         }
 
 
+@checked
 @dataclass(frozen=True)
 class Comparison:
     """All items of two folders, in the order of the first one."""
@@ -100,12 +109,13 @@ class Comparison:
         """Items with numbers that moved."""
         return [pair for pair in self.pairs if pair.moved]
 
-    def only(self, which: str) -> list[str]:
+    def only(self, which: Literal["before", "after"]) -> list[str]:
         """Items that one folder alone has: "before" or "after"."""
         other = {"before": "after", "after": "before"}[which]
         return [pair.id for pair in self.pairs if getattr(pair, other) is None]
 
 
+@checked
 def compare(before: Run, after: Run) -> Comparison:
     """Hold the records of two runs against each other, item by item."""
     ids = dict.fromkeys([*before.records, *after.records])
@@ -157,8 +167,12 @@ def _numbers(
         one, other = ours[name], theirs[name]
         values = [_array(case.measured) for case in (one, other)]
         if values[0].shape == values[1].shape:
-            bar = _array(one.error) + _array(other.error)
-            yield name, values[0], values[1], np.broadcast_to(bar, values[0].shape)
+            try:
+                bar = _array(one.error) + _array(other.error)
+                bar = np.broadcast_to(bar, values[0].shape)
+            except ValueError:  # a bar of another shape belongs to something else
+                continue
+            yield name, values[0], values[1], bar
     numbers = [_by_statement(record) for record in (before, after)]
     spread = _spread(before, after)
     for name in [name for name in numbers[0] if name in numbers[1]]:

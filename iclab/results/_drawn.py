@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from iclab._files import is_signed, read_inside, sha256, signed, write_inside
+from iclab._reading import Json, checked
 from iclab.evidence import FigureResult, Verdict
 from iclab.results._record import file_names, read_findings
 from iclab.results._schema import Fields, Wrong
@@ -21,6 +22,7 @@ _MADE = ("scale", "seed", "retrain", "device", "precision")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
+@checked
 @dataclass(frozen=True)
 class Drawn:
     """A figure that was drawn: from what, its files' checksums, what was found.
@@ -31,9 +33,10 @@ class Drawn:
     source: str
     files: Mapping[str, str]
     result: FigureResult
-    made: Mapping[str, Any]
+    made: Json
 
 
+@checked
 def read_drawn(folder: Path, id: str) -> Drawn | None:
     """What is known of the pictures of a figure; `Wrong` if that was altered.
 
@@ -68,13 +71,14 @@ def read_drawn(folder: Path, id: str) -> Drawn | None:
     return Drawn(fields.text("source"), files, result, made)
 
 
+@checked
 def write_drawn(
     folder: Path,
     id: str,
     source: str,
     result: FigureResult,
     files: Mapping[str, bytes],
-    made: Mapping[str, Any],
+    made: Json,
 ) -> None:
     """Put pictures, data and at last the manifest in their place."""
     for name, data in files.items():
@@ -83,12 +87,14 @@ def write_drawn(
     _write(folder, id, Drawn(source, sums, result, made))
 
 
-def note_made(folder: Path, id: str, drawn: Drawn, made: Mapping[str, Any]) -> None:
+@checked
+def note_made(folder: Path, id: str, drawn: Drawn, made: Json) -> None:
     """Let the manifest say how the run was made that was there last."""
     if dict(drawn.made) != dict(made):
         _write(folder, id, replace(drawn, made=made))
 
 
+@checked
 def altered(folder: Path, drawn: Drawn) -> list[str]:
     """Files that are not there as they were written."""
     return [name for name, known in drawn.files.items() if _sum(folder, name) != known]

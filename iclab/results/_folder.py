@@ -10,6 +10,7 @@ from typing import Any
 
 from iclab import DEFAULT_FOLDER as DEFAULT_FOLDER
 from iclab._files import is_signed, read_inside, remove_drafts, signed, write_inside
+from iclab._reading import Json, Seconds, Seed, Whole, checked, is_json, require, short
 from iclab.evidence import SCALES, Scale
 from iclab.results._lock import locked
 from iclab.results._record import Failure, Record, read_record
@@ -30,25 +31,27 @@ class NoResults(LookupError):
     """A folder without results, or results without what was asked for."""
 
 
+@checked
 @dataclass(frozen=True)
 class Facts:
     """How the last run in a folder went; what is not known is None."""
 
     ids: tuple[str, ...] | None = None
     scale: Scale = "desk"
-    seed: int = 0
+    seed: Seed = 0
     started: str | None = None
     finished: str | None = None
-    seconds: float | None = None
+    seconds: Seconds | None = None
     cluster: bool | None = None
-    processes: int | None = None
-    cores: int | None = None
+    processes: Whole | None = None
+    cores: Whole | None = None
     python: str | None = None
     platform: str | None = None
     versions: Mapping[str, str | None] | None = None
     commit: str | None = None
 
 
+@checked
 @dataclass(frozen=True)
 class Run:
     """What `iclab reproduce` left in a folder, in one run or in several.
@@ -74,6 +77,7 @@ class Run:
         return self.facts.seed
 
 
+@checked
 def read_run(folder: str | os.PathLike[str]) -> Run:
     """The results that `folder` holds; what cannot be read is named and left out."""
     path = Path(folder) / RESULTS
@@ -92,11 +96,13 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
     return Run(Path(folder), _facts(found, path, problems), records, tuple(problems))
 
 
+@checked
 def require_results(folder: str | os.PathLike[str]) -> None:
     """See that `folder` has results of ours; each record is read when it is wanted."""
     _object(Path(folder))
 
 
+@checked
 class ResultsFolder:
     """The records of a run, joined with those that the folder has already.
 
@@ -109,7 +115,7 @@ class ResultsFolder:
     def __init__(
         self,
         folder: str | os.PathLike[str],
-        facts: Mapping[str, Any],
+        facts: Json,
         order: Iterable[str] = (),
     ):
         self.folder = Path(folder)
@@ -135,6 +141,7 @@ class ResultsFolder:
 
     def flush(self, **facts: Any) -> None:
         """Write what has been added, and more facts of the run."""
+        require(is_json(facts), "ResultsFolder.flush", "facts", "JSON", short(facts))
         self._facts |= facts
         with locked(self.folder):
             remove_drafts(self.folder)
@@ -273,7 +280,8 @@ def _said(reason: Exception) -> str:
     return " ".join(str(reason).split())
 
 
-def first(problems: Sequence[str], most: int = 10) -> list[str]:
+@checked
+def first(problems: Sequence[str], most: Whole = 10) -> list[str]:
     """The first of many sentences, and how many there are besides."""
     rest = len(problems) - most
     return [*problems[:most], *([f"and {rest} more like these"] if rest > 0 else [])]

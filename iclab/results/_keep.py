@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from iclab._files import now, read_inside, signed, write_inside
+from iclab._reading import checked
 from iclab.results._folder import FORMAT, RESULTS, Run
 from iclab.results._record import Record
 
@@ -22,6 +23,7 @@ class NotARecord(ValueError):
     """A folder that holds something else, and is not written over."""
 
 
+@checked
 def keep_record(
     run: Run, target: str | os.PathLike[str], entries: Iterable[str]
 ) -> dict[str, Any]:

@@ -8,12 +8,14 @@ from pathlib import Path
 import filelock
 
 from iclab._files import refuse_links
+from iclab._reading import checked
 
 _LOCK = ".lock"
 # What a file system answers that cannot lock.
 _CANNOT = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP)
 
 
+@checked
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Be the only program that writes in `folder`; the others wait."""

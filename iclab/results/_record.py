@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from iclab._reading import Json, Seconds, Seed, checked
 from iclab.evidence import (
     AS_PRINTED,
     ERRATUM_CLASSES,
@@ -44,6 +45,7 @@ _FRAME = re.compile(r'^ *File "(.+)", line (\d+)(?:, in ([\w<>.]+))?$', re.M)
 _EDGE = 1e-6
 
 
+@checked
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Record:
     """What a claim or a figure has come to when it was last run.
@@ -61,8 +63,8 @@ class Record:
     kind: Kind
     verdict: Verdict
     statement: str
-    seconds: float
-    seed: int
+    seconds: Seconds
+    seed: Seed
     scale: Scale
     correction: str | None = None
     erratum: str | None = None
@@ -75,7 +77,7 @@ class Record:
     said: tuple[Sentence, ...] = ()
     missing: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
-    numbers: Mapping[str, Any] = field(default_factory=dict)
+    numbers: Json = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     jobs: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
@@ -177,6 +179,7 @@ class Record:
         return hash((self.id, self.verdict, self.seed, self.scale))
 
 
+@checked
 @dataclass(frozen=True)
 class Failure:
     """What stopped an attempt, and when; `iclab` and `commit` say whose."""
@@ -192,6 +195,7 @@ class Failure:
         return last_line(self.error)
 
 
+@checked
 def read_record(value: Any) -> Record:
     """A record from a JSON object; `Wrong` says what is wrong with it."""
     fields = Fields(value)
@@ -230,11 +234,12 @@ def read_record(value: Any) -> Record:
     return record
 
 
+@checked
 def claim_record(
-    entry: Entry, result: Mapping[str, Any], *, seed: int, scale: Scale
+    entry: Entry, result: Mapping[str, Any], *, seed: Seed, scale: Scale
 ) -> Record:
     """The record of a claim from what its job found; `Wrong` if that cannot be so."""
-    fields = Fields(result)
+    fields = Fields(result, "result")
     record = Record(
         id=entry.id,
         kind="claim",
@@ -264,11 +269,13 @@ def read_findings(
     )
 
 
+@checked
 def file_names(id: str) -> tuple[str, ...]:
     """Files that the figure `id` may have in a folder of results."""
     return tuple(f"figures/{id}.{kind}" for kind in FILE_KINDS)
 
 
+@checked
 def last_line(error: str) -> str:
     """What a traceback comes down to."""
     lines = error.strip().splitlines()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from iclab._reading import Seed, checked, require, short
 from iclab.evidence import GOOD_VERDICTS, CaseResult, Verdict
 from iclab.results._schema import Fields, Wrong
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _FARTHEST = "distance to the prediction, in error bars, largest"
 
 
+@checked
 @dataclass(frozen=True)
 class Scatter:
     """Verdicts by seed, and numbers by name with a value for every seed.
@@ -24,9 +26,17 @@ class Scatter:
     error bars. None is a number that a seed does not have.
     """
 
-    seeds: tuple[int, ...]
+    seeds: tuple[Seed, ...]
     verdicts: tuple[Verdict, ...]
     numbers: Mapping[str, tuple[float | None, ...]]
+
+    def __post_init__(self):
+        count = len(self.seeds)
+        rule = f"one for every seed, {count}"
+        found = len(self.verdicts)
+        require(found == count >= 1, "Scatter", "verdicts", rule, found)
+        sizes = {len(values) for values in self.numbers.values()}
+        require(sizes <= {count}, "Scatter", "numbers", rule, sizes)
 
     @property
     def good(self) -> int:
@@ -56,6 +66,8 @@ class Scatter:
 
     def spread(self, name: str) -> tuple[float, float, float] | None:
         """Least, mean and largest of a number; None if fewer than two have one."""
+        known = f"one of {', '.join(map(repr, self.numbers)) or 'none'}"
+        require(name in self.numbers, "Scatter.spread", "name", known, repr(name))
         values = [one for one in self.numbers[name] if one is not None]
         if len(values) < 2:
             return None
@@ -70,8 +82,13 @@ class Scatter:
         }
 
 
+@checked
 def scatter(records: Sequence["Record"]) -> Scatter:
     """The scatter of an item's records, one for every seed."""
+    from iclab.results._record import Record  # which has a scatter, too
+
+    right = len(records) > 0 and all(isinstance(one, Record) for one in records)
+    require(right, "scatter", "records", "a list of records", short(records))
     found = [_numbers(record) for record in records]
     names = dict.fromkeys(name for numbers in found for name in numbers)
     return Scatter(

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from iclab._reading import checked
+
 T = TypeVar("T")
 _REQUIRED: Any = object()
 _SHOWN = 60  # signs of a wrong value that are quoted
@@ -22,6 +24,7 @@ class Wrong(ValueError):
     """A value that is not what it must be, in a sentence."""
 
 
+@checked
 class Fields:
     """A JSON object from a file; `inside` is where it stands in a larger one."""
 

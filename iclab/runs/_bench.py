@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from iclab._files import write_whole
+from iclab._reading import checked
 
 # How far a job is, from 0 to 1, and a few words.
 Tell = Callable[[float, str], None]
@@ -28,6 +29,7 @@ _SPENT = "spent"
 _T = TypeVar("_T")
 
 
+@checked
 @dataclass
 class Bench:
     """Where the job at work may keep things, and whom it tells how far it is."""
@@ -91,6 +93,7 @@ def bench() -> Bench | None:
     return _HERE.get()
 
 
+@checked
 @contextlib.contextmanager
 def at_bench(one: Bench) -> Iterator[None]:
     """Let what is called inside be a job at this bench."""
@@ -101,6 +104,7 @@ def at_bench(one: Bench) -> Iterator[None]:
         _HERE.reset(token)
 
 
+@checked
 def tell(fraction: float, words: str = "") -> None:
     """Say how far the job at work is, from 0 to 1; without a job nobody hears it."""
     here = bench()
@@ -108,6 +112,7 @@ def tell(fraction: float, words: str = "") -> None:
         here.heard(fraction, words)
 
 
+@checked
 def parts(items: Iterable[_T], weights: Sequence[float] | None = None) -> Iterator[_T]:
     """Pass items through, each a part of the job; what is told inside is of that part.
 

@@ -20,6 +20,7 @@ from typing import Any
 import platformdirs
 
 from iclab._files import write_whole
+from iclab._reading import Whole, checked, is_json, require, short
 from iclab.runs._events import EngineProblem
 
 # Bytes that stay after a run: several times what all of iclab compiles.
@@ -33,6 +34,7 @@ _SIGNATURE = (
 _PROGRAMS, _NOTES = "programs", "notes"
 
 
+@checked
 class Cache:
     """A folder for compiled programs and notes, private to its user.
 
@@ -67,6 +69,7 @@ class Cache:
     def keep(self, key: str, value: Any) -> None:
         """Keep a JSON value under `key`; where that cannot be done, nothing is lost."""
         path = self._note(key)
+        require(is_json(value), "Cache.keep", "value", "plain JSON", short(value))
         with contextlib.suppress(OSError):
             if path.parent.is_dir():  # a new one would not be private
                 write_whole(path, json.dumps(value))
@@ -76,7 +79,7 @@ class Cache:
         """Bytes in all files."""
         return sum(size for *_, size in self._files())
 
-    def trim(self, limit: int = LIMIT) -> None:
+    def trim(self, limit: Whole = LIMIT) -> None:
         """Remove what was used longest ago until at most `limit` bytes are left."""
         files = sorted(self._files())
         left = sum(size for *_, size in files)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from iclab._reading import checked
 from iclab.runs._environment import one_thread
 from iclab.runs._events import EngineProblem, Event, Outcome, Started, Told, attempt
 from iclab.runs._identity import Identity, differences, identity, outside
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _PATIENCE = 10.0
 
 
+@checked
 class Cluster:
     """An engine: the workers of a Dask scheduler, at an address or named by a file.
 

@@ -19,6 +19,8 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import NamedTuple
 
+from iclab._reading import checked
+
 _OWN = __name__.partition(".")[0]
 _STANDARD = Path(sysconfig.get_path("stdlib"))
 _INSTALLED = {"site-packages", "dist-packages"}
@@ -34,17 +36,22 @@ _BY_NAME = re.compile(r"""import(?:_module|__)\(\s*["'](\.*)([\w.]+)["']""")
 
 def reread_sources() -> None:
     """Forget the files that were read: for a new run in a process that lives long."""
-    for cached in (code_digest, _source, _spec, _library):
+    for cached in (_digest, _source, _spec, _library):
         cached.cache_clear()
     importlib.invalidate_caches()
 
 
-@functools.cache
+@checked
 def code_digest(modules: tuple[str, ...], *, drawing: bool = False) -> str:
     """Hash of the sources of `modules` and of all that they import.
 
     With `drawing`, also of what computes nothing.
     """
+    return _digest(modules, drawing)
+
+
+@functools.cache
+def _digest(modules: tuple[str, ...], drawing: bool) -> str:
     seen: dict[str, bytes] = {}
     pending = list(modules)
     for name in modules:

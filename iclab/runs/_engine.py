@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from iclab._reading import checked
 from iclab.runs._events import Engine, Event, Outcome, here
 from iclab.runs._job import Job, Result
 from iclab.runs._store import Kept, Store
 
 
+@checked
 def run_jobs(
     jobs: Sequence[Job],
     *,

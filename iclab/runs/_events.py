@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from iclab._reading import Seconds, checked
 from iclab.runs._bench import Bench, Tell, at_bench
 from iclab.runs._job import Job, Result, plain_result
 
@@ -14,6 +15,7 @@ class EngineProblem(Exception):
     """Something that the user can put right; the message is one line."""
 
 
+@checked
 @dataclass(frozen=True)
 class Started:
     """A process or a worker took the job."""
@@ -21,6 +23,7 @@ class Started:
     job: Job
 
 
+@checked
 @dataclass(frozen=True)
 class Told:
     """How far a job says it is, from 0 to 1, and a few words of its own."""
@@ -30,6 +33,7 @@ class Told:
     words: str = ""
 
 
+@checked
 @dataclass(frozen=True)
 class Outcome:
     """How a job ended: with a result, or with the traceback of what stopped it."""
@@ -37,10 +41,10 @@ class Outcome:
     job: Job
     result: Result | None
     error: str | None
-    seconds: float
+    seconds: Seconds
     from_store: bool = False
     # Of all processors, in all attempts: what the job costs on a quiet machine.
-    cpu_seconds: float | None = None
+    cpu_seconds: Seconds | None = None
 
 
 Event = Started | Told | Outcome

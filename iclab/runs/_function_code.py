@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from iclab._reading import checked
 from iclab.runs._code import code_digest
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
@@ -23,6 +24,7 @@ _DESCRIPTORS = (
 _OF_CLASSES = {"__dict__", "__weakref__", "__module__", "__doc__", "_abc_impl"}
 
 
+@checked
 def function_digest(function: Callable[..., Any]) -> str:
     """Hash of all that decides what a function computes.
 

@@ -6,20 +6,25 @@ import hashlib
 import importlib
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
+from iclab._reading import Seed, checked, is_json, require, short
 from iclab.runs._code import code_digest
 
 Device = Literal["cpu", "gpu"]
+
+_FUNCTION = re.compile(r"\w+(\.\w+)*:\w+")
 
 # What a job returns: arrays and plain JSON values, by name.
 Result = Mapping[str, Any]
 
 
+@checked
 @dataclass(frozen=True)
 class Job:
     """A unit of work that any process or machine can do.
@@ -37,7 +42,7 @@ class Job:
 
     function: str
     config: Mapping[str, Any]
-    seed: int = 0
+    seed: Seed = 0
     code: tuple[str, ...] = ()
     label: str = field(default="", compare=False)
     packed: bytes | None = field(default=None, compare=False, repr=False)
@@ -45,6 +50,11 @@ class Job:
     device: Device = field(default="cpu", compare=False, repr=False)
     precision: str | None = field(default=None, compare=False, repr=False)
     quick: bool = field(default=False, compare=False, repr=False)
+
+    def __post_init__(self):
+        rule = "package.module:name"
+        named = _FUNCTION.fullmatch(self.function) is not None
+        require(named, "Job", "function", rule, short(self.function))
 
     @property
     def modules(self) -> tuple[str, ...]:
@@ -54,6 +64,8 @@ class Job:
     @functools.cached_property
     def digest(self) -> str:
         """Hash of configuration, seed and code: the name of the job's result."""
+        rule, found = "plain JSON values", short(self.config)
+        require(is_json(self.config), "Job", "config", rule, found)
         parts = {
             "function": self.function,
             "config": self.config,

@@ -4,6 +4,8 @@ import html
 import sys
 from typing import Any, Protocol, runtime_checkable
 
+from iclab._reading import Whole, checked
+
 
 @runtime_checkable
 class NotebookBar(Protocol):
@@ -60,7 +62,8 @@ class _Marimo:
         self._context.__exit__(None, None, None)
 
 
-def notebook_bar(total: int, title: str) -> NotebookBar | None:
+@checked
+def notebook_bar(total: Whole, title: str) -> NotebookBar | None:
     """A bar where this runs in a cell of a notebook, and None where it does not.
 
     Neither Jupyter nor marimo is loaded for the question.

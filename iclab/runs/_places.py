@@ -7,6 +7,8 @@ import os
 import sys
 from pathlib import Path
 
+from iclab._reading import checked
+
 # Folders, separated as in PATH, for every process that reads the variable.
 VARIABLE = "ICLAB_ROOMS"
 # The file by which a folder that is meant is known.
@@ -18,6 +20,7 @@ def named_folders() -> list[str]:
     return [word for word in os.environ.get(VARIABLE, "").split(os.pathsep) if word]
 
 
+@checked
 def package_folder(folder: str | os.PathLike[str]) -> Path:
     """The package that `folder` is, or the only one that it holds."""
     root = Path(folder).resolve()
@@ -34,6 +37,7 @@ def package_folder(folder: str | os.PathLike[str]) -> Path:
     return found[0].parent
 
 
+@checked
 def importable(package: Path) -> str:
     """Let this process, and those that it starts, import a package; its name."""
     name = package.name
@@ -47,7 +51,9 @@ def importable(package: Path) -> str:
     found = _location(name)
     if found != package:
         sys.path.remove(str(package.parent))
-        raise ValueError(f"the name {name} is taken by {found}: rename the folder")
+        raise ValueError(
+            f"the name of the package, {name}, is taken by {found}: rename the folder"
+        )
     return name
 
 

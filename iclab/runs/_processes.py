@@ -17,6 +17,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from iclab._memory import give_back
+from iclab._reading import Positive, Whole, checked
 from iclab.runs._cache import compilation_cache
 from iclab.runs._environment import on_cpu, on_gpu, one_thread
 from iclab.runs._events import (
@@ -33,6 +34,7 @@ from iclab.runs._job import Job
 _THERE = "there"
 
 
+@checked
 class Processes:
     """An engine: `count` processes, each with one compute thread.
 
@@ -48,10 +50,10 @@ class Processes:
 
     def __init__(
         self,
-        count: int,
+        count: Positive,
         *,
         cache: Path | None = None,
-        gpus: int = 0,
+        gpus: Whole = 0,
     ):
         self.count = count
         self.cache = cache

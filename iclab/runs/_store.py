@@ -25,6 +25,7 @@ from iclab._files import (
     signed,
     write_whole,
 )
+from iclab._reading import Seconds, checked
 from iclab.runs._drafts import draft_folder, is_old, remove_left_drafts
 from iclab.runs._events import EngineProblem
 from iclab.runs._job import Job, Result, plain_result
@@ -58,6 +59,7 @@ class Kept:
     seconds: float
 
 
+@checked
 @dataclass(frozen=True)
 class Named:
     """A job of which only the name is known: enough to find its result."""
@@ -71,6 +73,7 @@ class Named:
             )
 
 
+@checked
 class Store:
     """A folder of finished jobs.
 
@@ -194,9 +197,9 @@ class Store:
         self,
         job: Job,
         result: Result,
-        seconds: float,
+        seconds: Seconds,
         *,
-        cpu_seconds: float | None = None,
+        cpu_seconds: Seconds | None = None,
         replace: bool = False,
     ) -> None:
         """Keep the result of `job`; one that is already there stays, unless replaced.
@@ -223,7 +226,7 @@ class Store:
             self._failure_path(job).unlink(missing_ok=True)
         self.forget_work(job)
 
-    def save_failure(self, job: Job, error: str, seconds: float) -> None:
+    def save_failure(self, job: Job, error: str, seconds: Seconds) -> None:
         """Keep what stopped `job`. This is no result: the job will be tried again."""
         with self._writing():
             path = self._failure_path(job)

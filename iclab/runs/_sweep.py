@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from iclab._files import now
+from iclab._reading import Positive, checked
 from iclab.runs._cluster import Cluster
 from iclab.runs._engine import run_jobs
 from iclab.runs._environment import usable_cores
@@ -29,13 +30,14 @@ _WORK = "iclab.runs._points:compute_point"
 _RESERVED = ("seed", "key", "point")
 
 
+@checked
 def sweep(
     function: Callable[..., Any],
     grid: Mapping[str, Any],
     seeds: Any = 3,
     out: str | os.PathLike[str] = "sweep",
     *,
-    jobs: int | None = None,
+    jobs: Positive | None = None,
     cluster: str | os.PathLike[str] | None = None,
     force: bool = False,
     quiet: bool = False,
@@ -57,8 +59,6 @@ def sweep(
     plan = _plan(function, grid, seeds)
     if cluster is not None and jobs is not None:
         raise ValueError("sweep: `jobs` and `cluster` cannot both be given")
-    if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
-        raise ValueError(f"sweep: `jobs` must be a whole number ≥ 1, got {jobs!r}")
     folder = Path(out)
     store = Store(folder / _STORE)
     packed = pack(function)
@@ -86,6 +86,7 @@ def sweep(
     return open_sweep(folder)
 
 
+@checked
 def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
     """What a sweep has found so far, from its folder; this computes nothing."""
     folder = Path(folder)
@@ -96,7 +97,8 @@ def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
         whole = plan["format"] == _FORMAT and math.prod(sizes) == len(names)
         places = list(_points(plan)) if whole else []
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        raise ValueError(f"open_sweep: {folder} holds no sweep") from None
+        rule = "`folder` must be that of a sweep"
+        raise ValueError(f"open_sweep: {rule}: {folder} holds none") from None
     if not whole:
         raise ValueError(
             f"open_sweep: {folder} was written by another version of iclab"

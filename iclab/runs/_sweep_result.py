@@ -3,6 +3,7 @@
 import csv
 import html
 import io
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from iclab._files import write_whole
+from iclab._reading import Seconds, Seed, checked, require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 _SHOWN = 20
 
 
+@checked
 @dataclass(frozen=True)
 class Point:
     """A point of the grid with a seed: what the function answered, or why not.
@@ -27,12 +30,13 @@ class Point:
     """
 
     point: Mapping[str, Any]
-    seed: int
+    seed: Seed
     result: Mapping[str, Any] | None
     error: str | None
-    seconds: float | None
+    seconds: Seconds | None
 
 
+@checked
 @dataclass(frozen=True)
 class Sweep:
     """The answers of a function over a grid, from the folder where they are kept."""
@@ -40,8 +44,14 @@ class Sweep:
     folder: Path
     function: str
     grid: Mapping[str, Sequence[Any]]
-    seeds: Sequence[int]
+    seeds: Sequence[Seed]
     points: tuple[Point, ...]
+
+    def __post_init__(self):
+        count = math.prod([len(self.seeds), *map(len, self.grid.values())])
+        rule = f"one for every point of the grid and seed, {count}"
+        found = f"{len(self.points)}"
+        require(len(self.points) == count, "Sweep", "points", rule, found)
 
     @property
     def failures(self) -> list[Point]:

@@ -36,7 +36,7 @@ def shaped(value: Any, shape: tuple[int, ...], owner: str, what: str) -> np.ndar
 
 
 def agree(
-    one: Any, other: Any, owner: str, sentence: str, tolerance: float | None = None
+    one: Any, other: Any, owner: str, sentence: str, tolerance: Any = None
 ) -> None:
     """Fail with `sentence`, filled with both numbers, unless they are equal."""
     one, other = np.asarray(one), np.asarray(other)

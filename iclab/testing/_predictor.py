@@ -7,17 +7,26 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.core import AbstractPredictor, Deep, Prompt, positive_integer
+from iclab.core import (
+    AbstractPredictor,
+    Deep,
+    Positive,
+    Prompt,
+    Seed,
+    Size,
+    checked,
+)
 from iclab.testing._compare import agree, fail, floating, shaped
 
 
+@checked
 def check_predictor(
     predictor: Any,
     *,
-    dimension: int = 3,
-    examples: int = 5,
-    seed: int = 0,
-    tolerance: float | None = None,
+    dimension: Size = 3,
+    examples: Size = 5,
+    seed: Seed = 0,
+    tolerance: Positive | None = None,
 ) -> None:
     """See that `predictor` keeps the rules on which everything in iclab counts.
 
@@ -36,8 +45,7 @@ def check_predictor(
     if not isinstance(predictor, AbstractPredictor):
         remedy = "subclass core.AbstractPredictor, or wrap a function in core.Foreign"
         fail(f"{owner} is no predictor: {remedy}")
-    d = positive_integer(dimension, "check_predictor", "dimension")
-    n = positive_integer(examples, "check_predictor", "examples")
+    d, n = dimension, examples
     if n < 2:
         raise ValueError(f"check_predictor: `examples` must be ≥ 2, got {n}")
     prompts = [_prompt(np.random.default_rng([seed, i]), n, d) for i in range(3)]
@@ -84,7 +92,7 @@ def _first(predictor: AbstractPredictor, prompt: Prompt, owner: str) -> Any:
 
 
 def _check_padding(
-    predictor: AbstractPredictor, prompt: Prompt, owner: str, tolerance: float | None
+    predictor: AbstractPredictor, prompt: Prompt, owner: str, tolerance: Any
 ) -> None:
     """Predictions from prefixes against those of prompts that are shorter."""
     n = prompt.examples.shape[0]
@@ -108,7 +116,7 @@ def _check_depth(
     prompt: Prompt,
     answer: Any,
     owner: str,
-    tolerance: float | None,
+    tolerance: Any,
 ) -> None:
     by_depth, streams = _look_inside(predictor, prompt)
     states = predictor.depth + 1

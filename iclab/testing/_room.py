@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from iclab import papers
+from iclab._reading import Seed, checked
 from iclab.evidence import (
     GOOD_VERDICTS,
     TEXTS,
@@ -24,8 +25,9 @@ from iclab.runs import package_folder
 from iclab.testing._compare import fail
 
 
+@checked
 def check_room(
-    room: str | os.PathLike[str], *, scale: Scale | None = "smoke", seed: int = 0
+    room: str | os.PathLike[str], *, scale: Scale | None = "smoke", seed: Seed = 0
 ) -> None:
     """See that a room, a folder or the key of one that is known, is as it should be.
 

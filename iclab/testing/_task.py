@@ -6,12 +6,13 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from iclab.core import Prompt, positive_integer
+from iclab.core import Prompt, Seed, Size, checked, positive_integer
 from iclab.tasks import AbstractTask
 from iclab.testing._compare import agree, fail, shaped
 
 
-def check_task(task: Any, *, examples: int = 4, seed: int = 0) -> None:
+@checked
+def check_task(task: Any, *, examples: Size = 4, seed: Seed = 0) -> None:
     """See that `task` is a distribution over prompts that the rest can sample.
 
     Prompts have the right shapes and finite numbers; a key gives the same prompt
@@ -22,7 +23,7 @@ def check_task(task: Any, *, examples: int = 4, seed: int = 0) -> None:
     owner = type(task).__name__
     if not isinstance(task, AbstractTask):
         fail(f"{owner} is no task: subclass tasks.AbstractTask")
-    n = positive_integer(examples, "check_task", "examples")
+    n = examples
     d = positive_integer(task.dimension, owner, "dimension")
     keys = jax.random.split(jax.random.key(seed), 3)
     _check_pieces(task, keys[0], n, d, owner)

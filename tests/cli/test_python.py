@@ -75,16 +75,18 @@ def test_what_is_false_is_said_and_a_program_that_stops(room, tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"scale": "small"}, "iclab.check: `scale` must be smoke, desk or paper, got"
-                             " 'small'"),
-        ({"seed": -1}, "iclab.check: `seed` must be a whole number ≥ 0, got -1"),
-        ({"jobs": 1.5}, "iclab.check: `jobs` must be a whole number ≥ 1, got 1.5"),
+        ({"scale": "small"}, "iclab.check: `scale` must be 'smoke' or 'desk' or"
+                             " 'paper', got 'small'"),
+        ({"seed": -1}, "iclab.check: `seed` must be an integer from 0 to 2⁶³ − 1, got"
+                       " -1"),
+        ({"jobs": 1.5}, "iclab.check: `jobs` must be an integer ≥ 1, got 1.5"),
+        ({"ids": [3]}, "iclab.check: `ids[0]` must be a text, got 3"),
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("unchecked")
 def test_mistakes_are_named(options, sentence):
     with refused(sentence):
-        iclab.check("zhang2023/theorem-4.1", **options)
+        iclab.check(**{"ids": "zhang2023/theorem-4.1"} | options)
 
 
 def test_a_figure_is_no_claim(room):

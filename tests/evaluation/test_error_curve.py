@@ -210,7 +210,7 @@ def test_refusals_of_what_was_made_elsewhere():
     ):
         run(np.zeros((6, 2)), groups=4)
     curve = run(np.zeros((6, 2)))["a"]
-    with refused("ErrorCurve.quantile: `probability` must be between 0 and 1, got 2"):
+    with refused("ErrorCurve.quantile: `probability` must be between 0 and 1, got 2.0"):
         curve.quantile(2)
     with refused(
         "ErrorCurve.trimmed_mean: `fraction` must be at least 0 and below 1/2, got 0.5"
@@ -225,7 +225,5 @@ def test_a_function_is_no_predictor():
         " function of arrays), got 'mine' of type function"
     ):
         error_curve(cast(Any, {"mine": lambda prompt: 0.0}), TASK, [1], key=_key())
-    with refused(
-        "error_curve: `predictors` must be a dictionary of predictors by name, got Zero"
-    ):
+    with refused("error_curve: `predictors` must be a dictionary, got Zero()"):
         error_curve(cast(Any, Zero()), TASK, [1], key=_key())

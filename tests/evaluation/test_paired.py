@@ -11,7 +11,6 @@ from iclab.algorithms import Averaging, Ridge, Zero
 from iclab.evaluation import error_curve, paired_curves
 from iclab.tasks import LinearRegression
 from tests.assertions import assert_close, assert_mean_close
-from tests.refusals import refused
 
 D = 3
 TASK = LinearRegression(jnp.eye(D), noise_std=0.5)
@@ -47,8 +46,6 @@ def test_a_predictor_is_no_distance_from_itself():
 
 @pytest.mark.usefixtures("unchecked")
 def test_a_function_is_no_predictor():
-    with refused(
-        "paired_curves: `predictors` must be predictors (`core.Foreign` makes one of a"
-        " function of arrays), got 'second' of type function"
-    ):
+    rule = r"a predictor \(`core.Foreign` makes one of a function of arrays\)"
+    with pytest.raises(ValueError, match=f"^paired_curves: `second` must be {rule}"):
         paired_curves(Zero(), cast(Any, lambda prompt: 0.0), TASK, [1], key=KEY)

@@ -105,22 +105,22 @@ def test_a_mean_of_one_prompt_is_told():
         ),
         (
             lambda: _risks({"zero": Zero()}, 0),
-            "prompt_average: `prompts` must be an integer ≥ 1, got 0",
+            "sampled_risk: `prompts` must be an integer ≥ 1, got 0",
         ),
         (
             lambda: _risks({"zero": Zero()}, 10, examples=0),
-            "prompt_average: `examples` must be an integer ≥ 1, got 0",
+            "sampled_risk: `examples` must be an integer ≥ 1, got 0",
         ),
         (
             lambda: _risks({"zero": Zero()}, 2.5),
-            "prompt_average: `prompts` must be an integer ≥ 1, got 2.5",
+            "sampled_risk: `prompts` must be an integer ≥ 1, got 2.5",
         ),
         (
             lambda: _risks(
                 {"lsa": LinearSelfAttention.from_blocks(jnp.eye(2), 1.0)}, 9
             ),
-            "LinearSelfAttention: `prompt` must be of dimension 2,"
-            " the predictor's own, got dimension 3",
+            "sampled_risk: `predictors` must fit the rest: LinearSelfAttention:"
+            " `prompt` must be of dimension 2, the predictor's own, got dimension 3",
         ),
     ],
 )

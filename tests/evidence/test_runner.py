@@ -49,13 +49,13 @@ def _claim(
 def test_what_a_claim_returns_is_looked_at():
     claim = replace(_claim(), measure=lambda case, key, scale: 1.0)
     sentence = (
-        r"^paper/claim: `measure` must return a Measured\(value, error, reason\), as"
-        " `averaged` makes one, got a float$"
+        r"^paper/claim: `measure` of a claim must return a Measured\(value, error,"
+        r" reason\), as `averaged` makes one, got a float$"
     )
     with pytest.raises(TypeError, match=sentence):
         run_claim(claim, "smoke", 0)
     claim = replace(_claim(), cases=lambda scale: [1, 2])
-    with pytest.raises(TypeError, match=r"a dict of cases by name, got a list$"):
+    with pytest.raises(TypeError, match=r"a dict by name, got a list$"):
         run_claim(claim, "smoke", 0)
 
 

@@ -109,7 +109,7 @@ def test_what_is_not_a_setting_is_refused(name, value, refusal):
 def test_a_figure_without_settings_is_given_the_scale():
     plain = Figure("me/figure-2", "", _jobs, _unused, _unused, _expect)
     assert plain.settings_at("smoke") == "smoke"
-    with pytest.raises(ValueError, match="me/figure-2 has no settings"):
+    with pytest.raises(ValueError, match="me/figure-2 has no settings: no changes of"):
         plain.settings_at("smoke", {"dimension": "3"})
 
 

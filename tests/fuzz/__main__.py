@@ -4,11 +4,35 @@ import argparse
 import collections
 import multiprocessing
 import sys
+from pathlib import Path
 
-from tests.fuzz.campaign import SECONDS, Surprise, serve
+from iclab.runs import provenance
+from tests.fuzz.campaign import (
+    ANSWERED,
+    NOTHING,
+    REFUSED,
+    SECONDS,
+    Ended,
+    lost,
+    serve,
+)
 
 # A process that says nothing for this long is in compiled code that hears no signal.
 _SILENCE = 3 * SECONDS
+
+_UNEXPECTED = "unexpected"
+
+_HEAD = """# Calls with drawn arguments
+
+`python -m tests.fuzz` wrote this. Every public function, class and method is called
+with arguments drawn from its signature, a quarter of them nonsense; the number of a
+call decides all of it. A call is answered with finite numbers, or refused by a
+`ValueError` or `TypeError` that names the argument (errors of our own kinds, missing
+files and missing modules may name the value); everything else is unexpected, and so
+are 20 seconds of processor time and the death of the process. Where no object to call
+a method of could be made from its class's signature, the call counts for nothing.
+
+"""
 
 
 def main() -> int:
@@ -21,48 +45,66 @@ def main() -> int:
     parser.add_argument(
         "--only", default="", metavar="TEXT", help="functions whose name has this text"
     )
+    parser.add_argument(
+        "--record", type=Path, metavar="FILE", help="write a table of this, in Markdown"
+    )
     options = parser.parse_args()
-    found: list[Surprise] = []
+    made: list[Ended] = []
     number, last = options.first, options.first + options.calls
     while number < last:
-        number = _until_death(number, last, options.only, found)
-    kinds = collections.Counter(one.function for one in found)
+        number = _until_death(number, last, options.only, made)
+    found = [one for one in made if one.surprise is not None]
+    kinds = collections.Counter(one.callee for one in found)
     for name, times in kinds.most_common():
         print(f"{times:6}  {name}")
-    print(f"{options.calls} calls, {len(found)} unexpected")
+    text = table(made)
+    print(text)
+    if options.record is not None:
+        commit = str(provenance()["commit"])[:12]
+        said = f"Calls {options.first} to {last - 1}; commit {commit}."
+        options.record.write_text(f"{_HEAD}{text}\n\n{said}\n", encoding="utf-8")
     return 1 if found else 0
 
 
-def _until_death(first: int, last: int, only: str, found: list[Surprise]) -> int:
+def table(made: list[Ended]) -> str:
+    """How calls ended, by folder, in Markdown."""
+    folders = sorted({one.callee.partition(".")[0] for one in made})
+    rows = [("folder", "callables", "calls", ANSWERED, REFUSED, NOTHING, _UNEXPECTED)]
+    rows.append(("---",) * 7)
+    for folder in [*folders, "all"]:
+        of = [one for one in made if folder in ("all", one.callee.partition(".")[0])]
+        ends = [_UNEXPECTED if one.surprise is not None else one.how for one in of]
+        counts = collections.Counter(ends)
+        names = len({one.callee for one in of})
+        kinds = [counts[kind] for kind in (ANSWERED, REFUSED, NOTHING, _UNEXPECTED)]
+        rows.append((folder, *map(str, (names, len(of), *kinds))))
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def _until_death(first: int, last: int, only: str, made: list[Ended]) -> int:
     """Calls in one process; returns the number of the next call to make."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=serve, args=(theirs, first, last, only))
     process.start()
     theirs.close()
-    number = first
+    number, why = first, f"no answer in {_SILENCE} s"
     try:
-        while number < last:
-            if not ours.poll(_SILENCE):
-                return _lost(number, f"no answer in {_SILENCE} s", found)
-            surprise = ours.recv()
-            if surprise is not None:
-                print(surprise, flush=True)
-                found.append(surprise)
+        while number < last and ours.poll(_SILENCE):
+            made.append(ours.recv())
+            if made[-1].surprise is not None:
+                print(made[-1].surprise, flush=True)
             number += 1
-        return last
+        if number == last:
+            return last
     except EOFError:
         process.join()
-        return _lost(number, f"the process ended with {process.exitcode}", found)
+        why = f"the process ended with {process.exitcode}"
     finally:
         process.kill()
         process.join()
-
-
-def _lost(number: int, why: str, found: list[Surprise]) -> int:
-    surprise = Surprise(number, "?", "", why)
-    print(surprise, flush=True)
-    found.append(surprise)
+    made.append(lost(number, only, why))
+    print(made[-1].surprise, flush=True)
     return number + 1
 
 

@@ -1,12 +1,16 @@
 """Arguments that fit an annotation, and arguments that do not."""
 
 import collections.abc
+import contextlib
+import functools
+import importlib
 import inspect
 import math
 import os
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -17,17 +21,24 @@ import numpy as np
 import optax
 from jaxtyping import AbstractArray
 
-FOLDERS = (
-    "algorithms", "core", "evaluation", "models", "probes", "tasks", "theory",
-    "training",
-)  # fmt: skip
+import iclab
+from iclab import evidence, papers
 
 # Nothing to call, and why.
 LEFT_OUT = {
     "training.join_processes": "waits for other processes",
-    "core.write_whole": "writes where it is told; the disk answers, not the argument",
-    "core.remove_drafts": "removes where it is told, likewise",
-    "core.now": "takes nothing",
+    "runs.Processes.__call__": "starts processes; `sweep` is called without them",
+    "runs.Cluster.__call__": "waits for a scheduler",
+    "explore.serve": "serves until somebody ends it",
+    "core.checked": "takes a function whose arguments are the question",
+}
+
+# Arguments that are never right: with right ones these run for minutes or hours, and
+# that is what tests of claims and figures are for.
+ALWAYS_WRONG = {
+    "iclab.check": "ids",
+    "iclab.reproduce": "ids",
+    "testing.check_room": "room",
 }
 
 NUMBERS = (0.5, 1.0, 2, 3.0, 0.1, np.float32(0.25), np.float64(1.5), np.int64(2))
@@ -43,37 +54,103 @@ NONSENSE: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def callables() -> dict[str, Callable[..., Any]]:
-    """Everything public that can be called, by `folder.name`."""
-    import importlib
+@dataclass(frozen=True)
+class Callee:
+    """Something public to call: a function, a class, or a method of a class."""
 
-    found: dict[str, Callable[..., Any]] = {}
-    for folder in FOLDERS:
-        try:
-            module = importlib.import_module(f"iclab.{folder}")
-        except ModuleNotFoundError:
+    name: str
+    function: Callable[..., Any]
+    owner: type | None = None
+
+    @property
+    def folder(self) -> str:
+        """The folder that it belongs to."""
+        return self.name.partition(".")[0]
+
+
+@functools.cache
+def callables() -> dict[str, Callee]:
+    """Everything public that can be called, by `folder.name`, from the package alone.
+
+    Methods of classes are among them, by `folder.Class.method`; those that a class has
+    from another one are called on it too.
+    """
+    found: dict[str, Callee] = {}
+    for folder in ("iclab", *iclab._FOLDERS):
+        inside = "iclab" if folder == "iclab" else f"iclab.{folder}"
+        module = importlib.import_module(inside)
+        for name in dir(module):
+            value = getattr(module, name) if not name.startswith("_") else None
+            if inspect.isfunction(value) and _is_ours(value):
+                found[f"{folder}.{name}"] = Callee(f"{folder}.{name}", value)
+            elif isinstance(value, type) and _is_ours(value) and _is_concrete(value):
+                for callee in _of_class(f"{folder}.{name}", value):
+                    found[callee.name] = callee
+    return {
+        name: one
+        for name, one in found.items()
+        if name not in LEFT_OUT and not _is_about_another(one)
+    }
+
+
+def _of_class(name: str, kind: type) -> Iterator[Callee]:
+    yield Callee(name, kind)
+    for method in dir(kind):
+        if method.startswith("_") and method != "__call__":
             continue
-        for name, value in ((name, getattr(module, name)) for name in dir(module)):
-            public = (
-                not name.startswith(("_", "Abstract"))
-                and callable(value)
-                and not inspect.ismodule(value)
-            )
-            home = str(getattr(value, "__module__", ""))
-            if not public or not home.startswith("iclab."):
-                continue
-            is_class = inspect.isclass(value)
-            if is_class and (inspect.isabstract(value) or issubclass(value, Exception)):
-                continue
-            if is_class and getattr(value, "_is_protocol", False):
-                continue
-            if not is_class and not inspect.isfunction(value):
-                continue
-            parameters = inspect.signature(value).parameters
-            if folder == "core" and "owner" in parameters:
-                continue  # reads an argument of somebody else's, whom it names
-            if f"{folder}.{name}" not in LEFT_OUT:
-                found[f"{folder}.{name}"] = value
+        value = inspect.getattr_static(kind, method)
+        static = isinstance(value, (classmethod, staticmethod))
+        inner = value.__func__ if static else value
+        inner = getattr(inner, "__wrapped__", inner)
+        if callable(inner) and _is_ours(inner) and not isinstance(inner, type):
+            owner = None if static else kind
+            yield Callee(f"{name}.{method}", getattr(kind, method), owner)
+
+
+def _is_ours(value: Any) -> bool:
+    home = str(getattr(value, "__module__", ""))
+    return home == "iclab" or home.startswith("iclab.")
+
+
+def _is_concrete(kind: type) -> bool:
+    """Whether there are objects of this class that somebody makes by calling it."""
+    abstract = inspect.isabstract(kind) or kind.__name__.startswith("Abstract")
+    protocol = getattr(kind, "_is_protocol", False)
+    plain = issubclass(kind, (BaseException, dict))  # made as errors and dicts are
+    return not abstract and not protocol and not plain
+
+
+def _is_about_another(callee: Callee) -> bool:
+    """Whether it reads an argument of somebody else's, whom it names."""
+    return callee.folder == "core" and "owner" in _parameters(callee.function)
+
+
+def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
+
+
+def work(config: Any, seed: int) -> dict[str, float]:
+    """What drawn jobs do."""
+    return {"value": 1.0 + seed}
+
+
+class NoObject(Exception):
+    """There is nothing of this class to call a method of."""
+
+
+def _hints(function: Any) -> dict[str, Any]:
+    """Annotations by parameter, those in quotation marks too."""
+    inner = function.__init__ if isinstance(function, type) else function
+    space = getattr(inspect.unwrap(inner), "__globals__", {})
+    found = {}
+    for name, one in _parameters(function).items():
+        hint = one.annotation
+        if isinstance(hint, str):
+            try:
+                hint = eval(hint, space)
+            except NameError:  # known to type checkers alone
+                hint = Any
+        found[name] = hint
     return found
 
 
@@ -87,10 +164,25 @@ class Draws:
         self._sizes: dict[str, int] = {}
         self._depth = 0
 
+    def call(self, callee: Callee) -> tuple[Callable[..., Any], dict[str, Any]]:
+        """What to call, a method of a drawn object perhaps, and with which arguments.
+
+        Raises `NoObject` where eight attempts to make that object have failed.
+        """
+        function = callee.function
+        if callee.owner is not None:
+            function = getattr(self.instance(callee.owner), callee.name.split(".")[-1])
+        arguments = self.arguments(function)
+        wrong = ALWAYS_WRONG.get(callee.name)
+        if wrong is not None:
+            arguments[wrong] = self._pick((*NONSENSE, "zhang2023/nonsense"))
+        return function, arguments
+
     def arguments(self, function: Callable[..., Any]) -> dict[str, Any]:
         """Values for the parameters of `function`, by name."""
         found: dict[str, Any] = {}
-        for name, one in inspect.signature(function).parameters.items():
+        hints = _hints(function)
+        for name, one in _parameters(function).items():
             if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
                 continue
             optional = one.default is not one.empty
@@ -99,7 +191,7 @@ class Draws:
             if self._depth == 0 and self._chance(self._wrong):
                 found[name] = self._pick(NONSENSE)
             else:
-                found[name] = self.fitting(one.annotation, name)
+                found[name] = self.fitting(hints.get(name, Any), name)
         return found
 
     def fitting(self, annotation: Any, name: str = "") -> Any:
@@ -112,6 +204,8 @@ class Draws:
             return self.fitting(self._pick(get_args(annotation)), name)
         if isinstance(annotation, type) and issubclass(annotation, AbstractArray):
             return self._array(annotation, rules)
+        if isinstance(annotation, (str, typing.ForwardRef)):
+            return object()
         if annotation in (int, float, bool):
             return self._pick(
                 {int: COUNTS, float: NUMBERS, bool: (True, False)}[annotation]
@@ -123,23 +217,54 @@ class Draws:
             return self._pick(get_args(annotation))
         if origin is collections.abc.Callable:
             return self._pick((_squares, lambda *_: jnp.asarray(0.5)))
-        if origin in (tuple, collections.abc.Sequence, list):
+        if origin in (tuple, list, collections.abc.Sequence, collections.abc.Iterable):
             inside = [a for a in get_args(annotation) if a is not Ellipsis] or [float]
-            return tuple(self.fitting(inside[0]) for _ in range(self._size("length")))
+            if origin is tuple and Ellipsis not in get_args(annotation):
+                return tuple(self.fitting(one, name) for one in inside)
+            return tuple(self.fitting(inside[0], name)
+                         for _ in range(self._size("length")))  # fmt: skip
         if origin in (collections.abc.Mapping, dict):
             inside = (get_args(annotation) or (str, float))[1]
             return {"one": self.fitting(inside), "two": self.fitting(inside)}
+        if origin is type:
+            return self._pick((int, evidence.Entry))
         if annotation is optax.GradientTransformation:
             return optax.sgd(0.1)
-        if annotation in (str, Path, os.PathLike):
-            return str(self._folder / self._pick(("a", "b", "missing")))
-        if isinstance(origin, type) and origin.__module__.startswith("iclab."):
-            return self._instance(origin)
-        return self._pick((0.5, jnp.ones(2), jnp.eye(2)))
+        if annotation is str:
+            return self._text(name)
+        if annotation is bytes:
+            return b"bytes"
+        if annotation in (Path, os.PathLike) or origin is os.PathLike:
+            return self._folder / self._pick(("a", "b", "missing"))
+        if isinstance(origin, type) and _is_ours(origin):
+            with contextlib.suppress(NoObject):
+                return self.instance(origin)
+            return object()
+        return self._pick((0.5, 2, "text", [1, 2], jnp.ones(2), jnp.eye(2)))
 
-    def _instance(self, kind: type) -> Any:
-        choices = [one for one in callables().values()
-                   if isinstance(one, type) and issubclass(one, kind)]  # fmt: skip
+    def _text(self, name: str) -> str:
+        if name == "function":
+            return self._pick((f"{__name__}:work", "no_module:work", "nonsense"))
+        if name in ("digest", "source", "sha256"):
+            return "0123456789abcdef" * 4
+        if name in ("folder", "path", "out", "root", "cache"):
+            return str(self._folder / self._pick(("a", "b", "missing")))
+        if name in ("id", "ids", "word", "key", "paper", "order"):
+            return self._pick(("zhang2023", "ahn2023/figure-1", "ahn2023/nonsense"))
+        return self._pick(("text", "two words", "a «{value:.2f}» b", "", "x/y"))
+
+    def instance(self, kind: type) -> Any:
+        """An object of a class, or of one below it; of entries and rooms, a real one.
+
+        Raises `NoObject` where none of several attempts has made one.
+        """
+        if kind in (evidence.Entry, papers.Room):
+            known = papers.select() if kind is evidence.Entry else papers.rooms()
+            return self._pick(known)
+        choices = [one.function for one in callables().values()
+                   if isinstance(one.function, type)
+                   and issubclass(one.function, kind)]  # fmt: skip
+        choices = choices or ([kind] if _is_concrete(kind) else [])
         self._depth += 1
         try:
             for _ in range(8 if choices and self._depth < 5 else 0):
@@ -150,7 +275,7 @@ class Draws:
                     continue
         finally:
             self._depth -= 1
-        return object()
+        raise NoObject(kind.__name__)
 
     def _array(self, annotation: Any, rules: tuple[Any, ...]) -> Any:
         kinds = " ".join(map(str, annotation.dtypes))

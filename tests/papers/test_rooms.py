@@ -157,7 +157,7 @@ def test_folders_that_are_no_rooms(registry, tmp_path):
         empty: "there is no contents.py in it",
         tmp_path / "many": "it holds several packages (one2026, two2026): name one"
         " of them",
-        taken: f"the name json is taken by {json}: rename the folder",
+        taken: f"the name of the package, json, is taken by {json}: rename the folder",
         odd: "its name 'odd-2026' is no name of a Python package",
     }
     for folder, reason in reasons.items():

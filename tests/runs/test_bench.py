@@ -31,7 +31,7 @@ def _keep(told):
 def test_without_a_job_nobody_listens():
     assert bench() is None
     tell(0.5, "half")
-    assert list(parts("ab")) == ["a", "b"]
+    assert list(parts(["a", "b"])) == ["a", "b"]
 
 
 def test_parts_of_parts_are_shares_of_the_whole(told):

@@ -16,6 +16,7 @@ from iclab.runs import Outcome, Sweep, _sweep
 from iclab.runs._events import here
 from tests.refusals import refused
 
+_NO_SWEEP = "open_sweep: `folder` must be that of a sweep: {} holds none"
 GRID = {"width": [1, 2, 3], "noise": [0.5, 0.25]}
 
 # A script without `if __name__ == "__main__"`: its function is in no module.
@@ -183,7 +184,7 @@ def test_failures_are_kept_and_shown_and_the_others_finish(tmp_path, capsys):
             {"seeds": 0},
             "sweep: `seeds` must be different numbers ≥ 0, at least one, got []",
         ),
-        (area, GRID, {"jobs": 0}, "sweep: `jobs` must be a whole number ≥ 1, got 0"),
+        (area, GRID, {"jobs": 0}, "sweep: `jobs` must be an integer ≥ 1, got 0"),
         (
             area,
             GRID,
@@ -221,12 +222,16 @@ def test_arrays_of_several_shapes_are_refused(tmp_path):
 
 
 def test_a_folder_that_names_other_files_is_refused(tmp_path):
-    with refused(f"open_sweep: {tmp_path} holds no sweep"):
+    with refused(
+        f"open_sweep: `folder` must be that of a sweep: {tmp_path} holds none"
+    ):
         iclab.open_sweep(tmp_path)
     _run(area_of, {"width": [1]}, seeds=1, out=tmp_path)
     plan = json.loads((tmp_path / "sweep.json").read_text())
     (tmp_path / "sweep.json").write_text(json.dumps(plan | {"jobs": ["../../x"]}))
-    with refused(f"open_sweep: {tmp_path} holds no sweep"):
+    with refused(
+        f"open_sweep: `folder` must be that of a sweep: {tmp_path} holds none"
+    ):
         iclab.open_sweep(tmp_path)
 
 
