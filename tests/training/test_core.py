@@ -112,7 +112,8 @@ def test_refusals():
         fit(PROBLEM, _point(), SGD, steps=0)
     validation = Validation(PROBLEM, 2, key=KEY)
     with refused(
-        "EarlyStopping: `validation` must be among the hooks too, got another"
+        "fit: `hooks` must fit the rest: EarlyStopping: `validation` must be among the"
+        " hooks too, got another"
     ):
         fit(PROBLEM, _point(), SGD, steps=1, hooks=[EarlyStopping(validation)])
     with refused("Validation: `runs` must be those of one model, got (2,)"):

@@ -97,5 +97,8 @@ def test_refusals(getkey):
         "FixedSet: `problem` must be one without a curriculum, got one that has"
     ):
         FixedSet(growing, 5, key=getkey())
-    with refused("FixedSet: `batch` must be at most 7 samples, got 8"):
+    with refused(
+        "train: `problem` must fit the rest: FixedSet: `batch` must be at most 7"
+        " samples, got 8"
+    ):
         _trained(FixedSet(Numbers(), 7, key=getkey()), 8, 1)
