@@ -164,7 +164,7 @@ def error_curve(
         batch.target,
         lengths,
         normalisation,
-        Bootstrap.of(for_draws, units, draws, level, owner),
+        Bootstrap.of(for_draws, units, draws, float(level), owner),
     )
 
 
@@ -202,7 +202,7 @@ def error_curve_of(
         same, rule = np.shape(found) == shape, f"arrays of shape {shape}"
         wrong = f"shape {np.shape(found)} for {name!r}"
         require(same, owner, "predictions", rule, wrong)
-    bootstrap = Bootstrap.of(key, units, draws, level, owner)
+    bootstrap = Bootstrap.of(key, units, draws, float(level), owner)
     return _curves(owner, predictions, answers, lengths, normalisation, bootstrap)
 
 

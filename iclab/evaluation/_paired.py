@@ -63,7 +63,7 @@ def paired_curves(
     named = named_predictors({"first": first, "second": second}, owner)
     batch, for_draws, units = shared_prompts(owner, task, lengths, groups, prompts, key)
     f, g = (np.asarray(predictions(one, batch, lengths)) for one in named.values())
-    bootstrap = Bootstrap.of(for_draws, units, draws, level, owner)
+    bootstrap = Bootstrap.of(for_draws, units, draws, float(level), owner)
     labels = np.asarray(batch.target)
     y = labels[:, None]
     parts = {"distance": (f - g) ** 2, "difference": (f - y) ** 2 - (g - y) ** 2}

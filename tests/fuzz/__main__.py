@@ -69,7 +69,9 @@ def main() -> int:
 def table(made: list[Ended]) -> str:
     """How calls ended, by folder, in Markdown."""
     folders = sorted({one.callee.partition(".")[0] for one in made})
-    rows = [("folder", "callables", "calls", ANSWERED, REFUSED, NOTHING, _UNEXPECTED)]
+    rows: list[tuple[str, ...]] = [
+        ("folder", "callables", "calls", ANSWERED, REFUSED, NOTHING, _UNEXPECTED)
+    ]
     rows.append(("---",) * 7)
     for folder in [*folders, "all"]:
         of = [one for one in made if folder in ("all", one.callee.partition(".")[0])]

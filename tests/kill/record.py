@@ -40,7 +40,7 @@ def keep(folder: Path | None, tally: Tally, seed: int) -> dict[str, str]:
     commit = str(provenance()["commit"])
     commit = commit[:12] + "+" * commit.endswith("+")
     cells = (tally.name, *numbers, "; ".join(tally.lost), seed, commit, now())
-    row = dict(zip(_COLUMNS, map(str, cells), strict=True))
+    row: dict[str, str] = dict(zip(_COLUMNS, map(str, cells), strict=True))
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         # Several campaigns may add to one record: a line is written at once.
