@@ -48,7 +48,7 @@ def test_a_result_that_cannot_be_read_is_undecided():
     work = Work(ENTRIES[:1], "smoke", 0, store=None)
     work.take(Outcome(work.every_job[0], {}, None, 1.0))
     record, _ = work.record(work.ids[0])
-    assert record.reason.endswith("Wrong: `verdict` is missing")
+    assert record.reason.endswith("Wrong: `result.verdict` is missing")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -29,6 +29,7 @@ LEFT_OUT = {
     "training.join_processes": "waits for other processes",
     "runs.Processes.__call__": "starts processes; `sweep` is called without them",
     "runs.Cluster.__call__": "waits for a scheduler",
+    "runs.Job.run": "what it calls is not ours, and may raise what it likes",
     "explore.serve": "serves until somebody ends it",
     "core.checked": "takes a function whose arguments are the question",
 }

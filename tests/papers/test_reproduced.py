@@ -76,7 +76,7 @@ def test_the_command_ends_well(reproduced):
 
 def test_the_slowest_are_named(reproduced):
     lines = reproduced.text.splitlines()
-    start = lines.index("slowest:") + 1
+    start = lines.index("slowest, all jobs of an item together:") + 1
     found = [re.fullmatch(r" +([0-9.]+) s  (\S+)", line) for line in lines[start:][:5]]
     times = [float(match[1]) for match in found if match]
     assert len(times) == 5

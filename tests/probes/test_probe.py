@@ -104,7 +104,9 @@ def test_a_function_that_changes_its_mind():
         return y[:, 0] * 0 + len(calls)
 
     rule = "deterministic, got two calls on the same prompts that differ by 1"
-    with refused(f"Foreign: `function` must be {rule}"):
+    with refused(
+        f"probe: `predictor` must fit the rest: Foreign: `function` must be {rule}"
+    ):
         probe(Foreign(moody), dimension=1, contexts=[1], prompts=64)
 
 
