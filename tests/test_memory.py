@@ -4,6 +4,7 @@ import platform
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jax
 import pytest
@@ -56,7 +57,7 @@ def test_freed_memory_is_kept_unless_the_user_says_how(monkeypatch):
     not Path("/proc/self/statm").exists(), reason="the system does not say"
 )
 def test_what_was_compiled_is_forgotten_where_it_is_much():
-    program = jax.jit(lambda x: x + 1)
+    program: Any = jax.jit(lambda x: x + 1)
     program(1.0)
     assert not give_back(beyond=2**60)
     assert program._cache_size() == 1

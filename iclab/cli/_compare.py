@@ -69,8 +69,8 @@ def _lines(found: Comparison, names: tuple[str, str]) -> list[str]:
         lines.append(f"  and {len(found.moved) - _MOST} more items")
     identical = sum(pair.identical for pair in both)
     lines.append(f"the same to the last digit: {identical} of {len(both)}")
-    for letter, which in (("A", "before"), ("B", "after")):
-        if only := found.only(which):
+    for letter, only in (("A", found.only("before")), ("B", found.only("after"))):
+        if only:
             lines.append(f"only in {letter}: {len(only)}")
             lines += _some([f"  {id}" for id in only], 5)
     return lines

@@ -45,7 +45,7 @@ def keep(folder: Path | None, tally: Tally, seed: int) -> dict[str, str]:
         folder.mkdir(parents=True, exist_ok=True)
         # Several campaigns may add to one record: a line is written at once.
         with open(folder / "kills.csv", "a", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
+            writer = csv.DictWriter(file, list[str](_COLUMNS), lineterminator="\n")
             if file.tell() == 0:
                 writer.writeheader()
             writer.writerow(row)
