@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
+import mpmath
 import numpy as np
 import pytest
 
@@ -16,6 +17,7 @@ from iclab.theory import (
     scalar_transformer_loss,
     wishart_moments,
 )
+from iclab.theory._optimal_steps import _loss_and_gradient
 
 
 def determinant(rows):
@@ -244,3 +246,19 @@ def test_bad_residual_polynomial(unchecked):
         "residual_polynomial: `b` must be a vector of 2 numbers like `a`, got "
         "shape (3,)"
     )
+
+
+def test_the_slope_of_the_search_is_that_of_its_loss():
+    nodes, weights = [mpmath.mpf("0.7"), mpmath.mpf("1.9")], [mpmath.mpf("0.4")] * 2
+    with mpmath.workdps(50):
+        x = mpmath.matrix(["-0.3", "-0.5", "-0.2"])  # two layers: a, a and β
+        _, gradient = _loss_and_gradient(x, nodes, weights)
+        width = mpmath.mpf("1e-20")
+        for j in range(3):
+            losses = []
+            for side in (-1, 1):
+                moved = x.copy()
+                moved[j] += side * width
+                losses.append(_loss_and_gradient(moved, nodes, weights)[0])
+            slope = (losses[1] - losses[0]) / (2 * width)
+            assert float(gradient[j]) == pytest.approx(float(slope), rel=1e-14)
