@@ -26,6 +26,7 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 LARGEST_INTEGER = 10**50
 
 _NO: Any = object()  # what an option answers to a value that is not its own
+_OWN = __name__.partition(".")[0] + "."
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,18 @@ def checked(function: FunctionT, owner: str | None = None) -> FunctionT:
     if isinstance(function, type):
         return _checked_class(function)  # pyright: ignore[reportReturnType]
     make = functools.partial(Argument, owner or function.__qualname__)
-    return reading(function, make.args[0], lambda: make)
+    return _from_outside(function, reading(function, make.args[0], lambda: make))
+
+
+def _from_outside(function: Any, careful: Any) -> Any:
+    """`careful` for users; `function` itself for code of ours, which has been read."""
+
+    @functools.wraps(function)
+    def read(*args: Any, **kwargs: Any) -> Any:
+        caller = sys._getframe(1).f_globals.get("__name__", "")
+        return (function if caller.startswith(_OWN) else careful)(*args, **kwargs)
+
+    return read
 
 
 def _checked_class(kind: type) -> type:
@@ -86,7 +98,9 @@ def _checked_class(kind: type) -> type:
     # A named tuple is made by `__new__`, all others by `__init__`.
     made = "__new__" if issubclass(kind, tuple) else "__init__"
     make = functools.partial(Argument, kind.__name__)
-    new = reading(getattr(kind, made), kind.__name__, lambda: make, made_by=kind)
+    plain = getattr(kind, made)
+    careful = reading(plain, kind.__name__, lambda: make, made_by=kind)
+    new = _from_outside(plain, careful)
     setattr(kind, made, staticmethod(new) if made == "__new__" else new)
     return kind
 
