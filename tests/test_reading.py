@@ -1,6 +1,8 @@
 """Arguments of folders that load nothing, read by their annotations."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,3 +154,29 @@ def test_what_an_object_refuses_has_the_name_of_the_argument(monkeypatch):
     rule = "Later.times: `count` must be an integer ≥ 1, got 0"
     with refused(f"repeat: `name` must fit the rest: {rule}"):
         repeat(Later("x"), 0)
+
+
+# In a process of its own: the checks of this suite stand between caller and function.
+PROGRAM = """
+from iclab._reading import checked
+
+@checked
+def kept(size: int) -> object:
+    return size
+
+for name in ("iclab.inside", "iclab_of_others"):
+    call = eval("lambda value: kept(value)", {"__name__": name, "kept": kept})
+    try:
+        print(call("text"))
+    except ValueError as error:
+        print(error)
+"""
+
+
+def test_calls_of_our_own_have_been_read_before():
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
+    )
+    inside, outside = done.stdout.splitlines()
+    assert inside == "text"
+    assert outside == "kept: `size` must be an integer, got 'text'"
