@@ -1,5 +1,9 @@
 """Fixtures for the whole suite."""
 
+# isort: off
+from tests.checked import sitecustomize  # noqa: F401  before iclab is imported
+
+# isort: on
 import importlib
 import os
 import random
@@ -17,6 +21,7 @@ from jaxtyping import PRNGKeyArray
 
 import iclab  # noqa: F401  turns 64-bit mode on before any array is made
 from iclab._memory import give_back
+from iclab.runs import Cache
 from tests.smoke import QUICK_COMPILATION, SmokeRun, smoke_run
 
 # Read when JAX first computes, here and in programs that the tests start.
@@ -31,11 +36,17 @@ if threading.current_thread() is threading.main_thread():
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give the session a cache of its own, for all its processes."""
+    """Give the session a cache of its own, for all its processes.
+
+    What one of them has compiled, the others read.
+    """
     if "PYTEST_XDIST_WORKER" not in os.environ:
         cache = tempfile.mkdtemp(prefix="iclab-cache-")
         os.environ["ICLAB_CACHE"] = cache
         config.add_cleanup(lambda: shutil.rmtree(cache, ignore_errors=True))
+    jax.config.update("jax_compilation_cache_dir", str(Cache().programs))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
 @pytest.fixture
