@@ -24,9 +24,10 @@ from iclab.evidence import setting
 from iclab.models import Encoder, MultiHeadSoftmax
 from iclab.papers._drawing import BLUE, VERMILION
 from iclab.papers._training_runs import quick_key, seeded
+from iclab.runs import parts as job_parts
 from iclab.tasks import GaussianCoefficients, Representation
 from iclab.theory import representation_infimum
-from iclab.training import Trained, descend, exact_gap
+from iclab.training import Exact, Hook, Trained, descend, exact_gap, fit
 
 # 10,000 samples in batches of 256: how many steps the paper's epoch has.
 EPOCH = 39
@@ -177,32 +178,66 @@ def train_one_layer(
     key: Any,
     record: Callable[[MultiHeadSoftmax], Any] | None = None,
 ) -> Trained[MultiHeadSoftmax]:
-    """Adam on L − L*, which has the gradient of L.
+    """Adam with a constant rate on L − L*, which has the gradient of L."""
+    return descend(
+        exact_gap(task),
+        _start(settings, heads, key),
+        steps=settings["steps"],
+        optimiser=_adam(settings["rate"]),
+        record=record,
+        every=settings["every"],
+    )
 
-    The rate is constant; with `drop_at` in the settings, a tenth of it from that step.
+
+def train_and_slow_down(
+    settings: Mapping[str, Any], task: Representation, heads: int, key: Any
+) -> tuple[Trained[MultiHeadSoftmax], Trained[MultiHeadSoftmax]]:
+    """`train_one_layer`, and from its step `drop_at` on with a tenth of the rate too.
+
+    What both have in common is trained once.
     """
-    start = MultiHeadSoftmax.random(
+    total, drop_at, rate = settings["steps"], settings["drop_at"], settings["rate"]
+    problem, start = Exact(exact_gap(task)), _start(settings, heads, key)
+    fork = _Fork()
+    runs = []
+    rest = total - drop_at
+    for steps, one_rate in job_parts(
+        [(drop_at, rate), (total, rate), (total, rate / 10)],
+        weights=[drop_at, rest, rest],
+    ):
+        runs.append(fit(problem, start, _adam(one_rate), steps=steps, hooks=[fork]))
+    _, same, slower = runs
+    return same, slower
+
+
+class _Fork(Hook):
+    """Trainings after the first begin with the state in which that one ended."""
+
+    def __init__(self):
+        self._end: tuple[int, dict[str, Any]] | None = None
+
+    def begin(self, course: Any) -> None:
+        if self._end is not None:
+            course.restore(*self._end)
+
+    def __call__(self, course: Any) -> None:
+        if self._end is None and course.step == course.steps:
+            self._end = (course.step, course.state)
+
+
+def _start(settings: Mapping[str, Any], heads: int, key: Any) -> MultiHeadSoftmax:
+    return MultiHeadSoftmax.random(
         jax.random.fold_in(quick_key(key), _START),
         heads=heads,
         input_dim=settings["input_dim"],
         dictionary_size=settings["dictionary_size"],
         dtype=jnp.float32,
     )
-    return descend(
-        exact_gap(task),
-        start,
-        steps=settings["steps"],
-        optimiser=_adam(settings["rate"], settings.get("drop_at")),
-        record=record,
-        every=settings["every"],
-    )
 
 
 @functools.cache  # one object for one rate, so that equal programs compile once
-def _adam(rate: float, drop_at: int | None) -> optax.GradientTransformation:
-    if drop_at is None:
-        return optax.adam(rate)
-    return optax.adam(optax.piecewise_constant_schedule(rate, {drop_at: 0.1}))
+def _adam(rate: float) -> optax.GradientTransformation:
+    return optax.adam(rate)
 
 
 def start_encoder(settings: Mapping[str, Any], heads: int, key: Any) -> Encoder:
