@@ -20,7 +20,14 @@ from iclab.cli._variants import asked_changes, variants
 from iclab.cli._work import Work
 from iclab.evidence import Entry
 from iclab.results import STORE, Record, ResultsFolder, first
-from iclab.runs import Cache, EngineProblem, Store, provenance, usable_cores
+from iclab.runs import (
+    Cache,
+    EngineProblem,
+    Store,
+    parsed_sources,
+    provenance,
+    usable_cores,
+)
 
 _SLOWEST = 5
 
@@ -62,8 +69,10 @@ def run_check(options: argparse.Namespace) -> Ended:
     """Run the claims that are asked for, and print nothing about it."""
     claims = _asked(options)
     store = _store(Path(options.out)) if options.out else None
-    work = _claims(claims, options, store)
-    run = run_items(work, options, store, cache=open_cache(options))
+    cache = open_cache(options)
+    with parsed_sources(cache):
+        work = _claims(claims, options, store)
+    run = run_items(work, options, store, cache=cache)
     _say_problems(options, work)
     return Ended(claims, run)
 
@@ -166,7 +175,9 @@ def _everything(
         precision=options.precision,
     )
     seeds = options.seeds
-    return Work(entries, scale, seed, store=store, figures=figures, seeds=seeds), cache
+    with parsed_sources(cache):
+        work = Work(entries, scale, seed, store=store, figures=figures, seeds=seeds)
+    return work, cache
 
 
 def _looked_at(out: str | None) -> Store | None:

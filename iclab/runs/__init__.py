@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         NotebookBar as NotebookBar,
         notebook_bar as notebook_bar,
     )
+    from iclab.runs._parsed import parsed_sources as parsed_sources
     from iclab.runs._places import (
         VARIABLE as VARIABLE,
         importable as importable,

@@ -34,6 +34,11 @@ _ATTRIBUTES = re.compile(r"(?<![\w.])([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)+)")
 _BY_NAME = re.compile(r"""import(?:_module|__)\(\s*["'](\.*)([\w.]+)["']""")
 
 
+# What files import and whether they compute, by their content and their package. To
+# parse all files takes longer than to read them.
+PARSED: dict[str, tuple[tuple[str, ...], bool]] = {}
+
+
 def reread_sources() -> None:
     """Forget the files that were read: for a new run in a process that lives long."""
     for cached in (_digest, _source, _spec, _library):
@@ -101,14 +106,18 @@ def _source(module: str) -> _Source | None:
     elif (version := _library(module.partition(".")[0])) is not None:
         return _Source(version)
     content = path.read_bytes()
-    try:
-        tree = ast.parse(content)
-    except (SyntaxError, ValueError):  # an extension, or a mistake that is told later
-        return _Source(hashlib.sha256(content).digest())
+    digest = hashlib.sha256(content).digest()
     package = module if spec.submodule_search_locations else _parent(module)
-    text = content.decode(errors="replace")
-    imports = {*_imports(tree, text, package), *_before(module)}
-    return _Source(hashlib.sha256(content).digest(), tuple(imports), _computes(tree))
+    key = f"{digest.hex()} {package}"
+    if key not in PARSED:
+        try:
+            tree = ast.parse(content)
+        except (SyntaxError, ValueError):  # an extension, or a mistake told later
+            return _Source(digest)
+        text = content.decode(errors="replace")
+        PARSED[key] = tuple({*_imports(tree, text, package)}), _computes(tree)
+    imports, computes = PARSED[key]
+    return _Source(digest, (*imports, *_before(module)), computes)
 
 
 @functools.cache

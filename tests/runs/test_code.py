@@ -1,5 +1,6 @@
 """Names of jobs see every source that the job can reach."""
 
+import ast
 import subprocess
 import sys
 import textwrap
@@ -8,11 +9,15 @@ from pathlib import Path
 import pytest
 
 from iclab.runs import (
+    Cache,
     Job,
     Outcome,
     Store,
+    _code,
+    _parsed,
     code_digest,
     function_digest,
+    parsed_sources,
     reread_sources,
     run_jobs,
 )
@@ -124,6 +129,37 @@ def test_a_changed_sibling_runs_the_job_again(folder, tmp_path):
     assert outcome() == (True, {"sum": 4})
     (folder / "rooms_of_tests" / "far.py").write_text("HEIGHT = 100\n")
     assert outcome() == (False, {"sum": 103})
+
+
+def test_files_that_a_cache_knows_are_not_parsed_again(folder, monkeypatch):
+    parsed = []
+    plain = ast.parse
+    monkeypatch.setattr(
+        ast, "parse", lambda text, *_: parsed.append(text) or plain(text)
+    )
+    cache = Cache(folder / "cache")
+
+    def digest(cache):
+        monkeypatch.setattr(_code, "PARSED", {})
+        monkeypatch.setattr(_parsed, "PARSED", _code.PARSED)
+        parsed.clear()
+        reread_sources()
+        with parsed_sources(cache):
+            return code_digest(("rooms_of_tests.top",))
+
+    alone = digest(None)
+    assert len(parsed) > 8
+    assert digest(cache) == alone
+    assert len(parsed) > 8
+    assert digest(cache) == alone
+    assert parsed == []
+    (folder / "rooms_of_tests" / "below.py").write_text("from . import pens\n")
+    changed = digest(cache)
+    assert parsed == [b"from . import pens\n"]
+    assert changed == digest(None) != alone
+    for nonsense in ([1], {"a": 1}, {"a": [2, 3]}):
+        cache.keep(_parsed._NOTE, nonsense)
+        assert digest(cache) == changed
 
 
 def test_a_module_that_is_not_there_is_an_error():
