@@ -12,13 +12,18 @@ import secrets
 import stat
 import time
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Annotated, Any
+
+from iclab._reading import Rule, checked
 
 # Writes what others compute: no part of the names of jobs.
 __computes__ = False
 
 # How names of files end that are not yet whole.
 _DRAFT = ".draft"
+
+
+_MODE = Rule("a file's mode, from 0 to 0o7777", lambda n: 0 <= n <= 0o7777)
 
 
 class Linked(OSError):
@@ -28,12 +33,13 @@ class Linked(OSError):
         super().__init__(errno.ELOOP, f"{path} is a symbolic link")
 
 
+@checked
 def write_whole(
     path: Path,
     data: str | bytes,
     *,
     durable: bool = False,
-    mode: int | None = None,
+    mode: Annotated[int, _MODE] | None = None,
     drafts: Path | None = None,
 ) -> None:
     """Write a file that nobody ever sees half written: it appears by one rename.
@@ -63,6 +69,7 @@ def write_whole(
         _sync_folder(path.parent)
 
 
+@checked
 def remove_drafts(folder: Path) -> None:
     """Remove what `write_whole` left in a folder when it was killed.
 

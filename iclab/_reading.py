@@ -9,6 +9,7 @@ import collections.abc
 import functools
 import inspect
 import math
+import opcode
 import operator
 import os
 import re
@@ -27,6 +28,19 @@ LARGEST_INTEGER = 10**50
 
 _NO: Any = object()  # what an option answers to a value that is not its own
 _OWN = __name__.partition(".")[0] + "."
+# These stand between a method, or a function whose types are checked, and its caller.
+_FIT = "does not fit: "
+# What comes of a value that is of no use.
+_UNFIT = (
+    TypeError,
+    ValueError,
+    AttributeError,
+    LookupError,
+    ArithmeticError,
+    AssertionError,
+    NotImplementedError,
+)
+_BETWEEN = ("equinox.", "jaxtyping.")
 
 
 @dataclass(frozen=True)
@@ -70,37 +84,63 @@ def checked(function: FunctionT, owner: str | None = None) -> FunctionT:
     """
     if isinstance(function, type):
         return _checked_class(function)  # pyright: ignore[reportReturnType]
-    make = functools.partial(Argument, owner or function.__qualname__)
-    return _from_outside(function, reading(function, make.args[0], lambda: make))
+    owner = owner or function.__qualname__
+    make = functools.partial(Argument, owner)
+    return from_outside(function, reading(function, owner, lambda _: make))
 
 
-def _from_outside(function: Any, careful: Any) -> Any:
+def from_outside(function: Any, careful: Any) -> Any:
     """`careful` for users; `function` itself for code of ours, which has been read."""
 
     @functools.wraps(function)
     def read(*args: Any, **kwargs: Any) -> Any:
-        caller = sys._getframe(1).f_globals.get("__name__", "")
+        frame = sys._getframe(1)
+        caller = frame.f_globals.get("__name__", "")
+        while caller.startswith(_BETWEEN) and frame.f_back is not None:
+            frame = frame.f_back
+            caller = frame.f_globals.get("__name__", "")
         return (function if caller.startswith(_OWN) else careful)(*args, **kwargs)
 
-    return read
+    return reads_by_itself(read)
 
 
-def _checked_class(kind: type) -> type:
+def spoken(owner: str, given: Mapping[str, Any]) -> str:
+    """Who speaks: of a method, the class of its object, which may have inherited it."""
+    kind, _, method = owner.rpartition(".")
+    kind = type(given["self"]).__name__ if "self" in given and kind else kind
+    return ".".join(word for word in (kind, method) if word not in ("", "__call__"))
+
+
+def reads_by_itself(function: FunctionT) -> FunctionT:
+    """`function`, of which it is known from now on that it reads its arguments."""
+    function.reads_arguments = True  # pyright: ignore[reportFunctionMemberAccess]
+    return function
+
+
+def read_methods(kind: type, reader: Callable[[Any], Any]) -> None:
+    """Let `reader` make all public methods of a class read that do not do so yet."""
     for name, value in list(vars(kind).items()):
         wrapper = (
             type(value) if isinstance(value, (staticmethod, classmethod)) else None
         )
         method = value.__func__ if wrapper is not None else value
-        if name.startswith("_") or not inspect.isfunction(method):
+        done = getattr(method, "reads_arguments", False)
+        abstract = getattr(method, "__isabstractmethod__", False)
+        if not inspect.isfunction(method) or done or abstract:
             continue
-        new = checked(method)
-        setattr(kind, name, new if wrapper is None else wrapper(new))
+        if not name.startswith("_") or name == "__call__":
+            new = reader(method)
+            setattr(kind, name, new if wrapper is None else wrapper(new))
+
+
+def _checked_class(kind: type) -> type:
+    read_methods(kind, checked)
     # A named tuple is made by `__new__`, all others by `__init__`.
     made = "__new__" if issubclass(kind, tuple) else "__init__"
     make = functools.partial(Argument, kind.__name__)
     plain = getattr(kind, made)
-    careful = reading(plain, kind.__name__, lambda: make, made_by=kind)
-    new = _from_outside(plain, careful)
+    careful = reading(plain, kind.__name__, lambda _: make, made_by=kind)
+    new = from_outside(plain, careful)
     setattr(kind, made, staticmethod(new) if made == "__new__" else new)
     return kind
 
@@ -108,13 +148,13 @@ def _checked_class(kind: type) -> type:
 def reading(
     function: Any,
     owner: str,
-    begin: Callable[[], Callable[[str], "Argument"]],
+    begin: Callable[[Mapping[str, Any]], Callable[[str], "Argument"]],
     after: Callable[[Any, Mapping[str, Any]], None] | None = None,
     *,
     said: Callable[[Exception, Mapping[str, Any]], Exception | None] | None = None,
     made_by: type = object,
 ) -> Any:
-    """`function`, whose arguments are read by what `begin` gives for every call.
+    """`function`, whose arguments are read by what `begin` makes of every call's.
 
     `after` is shown the result with the arguments, and `said` an error: it may know a
     better one. What an object among the arguments refuses in its turn is said with the
@@ -129,7 +169,7 @@ def reading(
             known.append(_Signature(function, made_by))
         (signature,) = known
         given = signature.bind(owner, args, kwargs)
-        argument = begin()
+        argument = begin(given)
         for name, value in given.items():
             annotation = signature.annotations.get(name, Any)
             if annotation is Any or type(value) in signature.at_once[name]:
@@ -138,18 +178,36 @@ def reading(
         names = signature.names[: len(args)]
         args = (*(given[name] for name in names), *args[len(names) :])
         kwargs = {name: given.get(name, one) for name, one in kwargs.items()}
+
+        def retold(error: Exception) -> Exception:
+            who, free = spoken(owner, given), signature.free & given.keys()
+            better = _better(error, who, given, sorted(free), said)
+            return error if better is None else better
+
         try:
             result = function(*args, **kwargs)
             if after is not None:
                 after(result, given)
-            return result
         except Exception as error:
-            better = _better(error, owner, given, said)
-            if better is None:
+            if (better := retold(error)) is error:
                 raise
             raise better from error
+        late = isinstance(result, types.GeneratorType)
+        return _one_by_one(result, retold) if late else result
 
-    return read
+    return reads_by_itself(read)
+
+
+def _one_by_one(
+    results: Iterator[Any], retold: Callable[[Exception], Exception]
+) -> Iterator[Any]:
+    """What a generator gives; what it raises on the way is said as `retold` has it."""
+    try:
+        return (yield from results)
+    except Exception as error:
+        if (better := retold(error)) is error:
+            raise
+        raise better from error
 
 
 class _Signature:
@@ -175,6 +233,7 @@ class _Signature:
             for name, one in parameters.items()
             if one.annotation is not one.empty and one.kind not in many
         }
+        self.free = {name for name, one in self.annotations.items() if _is_free(one)}
         self.at_once = {name: _at_once(one) for name, one in self.annotations.items()}
 
     def bind(
@@ -215,28 +274,99 @@ def _better(
     error: Exception,
     owner: str,
     arguments: Mapping[str, Any],
+    free: Iterable[str],
     said: Callable[[Exception, Mapping[str, Any]], Exception | None] | None,
 ) -> Exception | None:
     """What to raise in the place of an error; None if nothing says more."""
     found = None if said is None else said(error, arguments)
     error = found or error
-    culprit = _culprit(error, arguments)
-    if culprit is None:
+    whole = _with_fields(arguments)
+    text = str(error).rpartition(_FIT)[2]  # the outermost name is the caller's
+    if any(f"`{name}`" in text for name in whole):
         return found
-    fit = "must fit the rest: "
-    text = str(error).rpartition(fit)[2]  # the outermost name is the caller's
-    return type(error)(f"{owner}: `{culprit}` {fit}{text}")
+    culprit = _culprit(error, text, whole)
+    if culprit is not None:
+        plain = re.sub(r"^(\w+): (`\w+`) (must|raised) ", r"the \2 of \1 \3 ", text)
+        return type(error)(f"{owner}: `{culprit}` {_FIT}{plain}")
+    names = [*free, *_free_fields(arguments)]
+    if not names or not isinstance(error, _UNFIT) or _is_ours(type(error)):
+        return found
+    if _is_meant(error) or _is_inside(error, [whole[name] for name in names]):
+        return found
+    # All others have been read: it is one of these.
+    suspects = " or ".join(f"`{name}`" for name in names)
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    told = text if type(error) is ValueError else f"{type(error).__name__}: {text}"
+    return kind(f"{owner}: {suspects} {_FIT}{told}")
 
 
-def _culprit(error: Exception, arguments: Mapping[str, Any]) -> str | None:
+def _with_fields(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments by name; those of which an object is made, in its place."""
+    rest = {name: one for name, one in arguments.items() if name != "self"}
+    own = dict(getattr(arguments.get("self"), "__dict__", {}))
+    return {name: one for name, one in own.items() if name[0] != "_"} | rest
+
+
+def _free_fields(arguments: Mapping[str, Any]) -> Iterator[str]:
+    """Fields of the object whose annotations say nothing of what they hold."""
+    kind = type(arguments.get("self"))
+    for field in getattr(kind, "__dataclass_fields__", {}).values():
+        known = hasattr(arguments["self"], field.name)
+        if known and field.name[0] != "_" and _is_free(field.type):
+            yield field.name
+
+
+def _is_free(annotation: Any) -> bool:
+    """Whether an annotation leaves open what a value is, or what is in it."""
+    if isinstance(annotation, TypeVar) or annotation in (Any, object):
+        return True
+    origin = get_origin(annotation) or annotation
+    if origin is collections.abc.Callable or "PyTree" in str(origin):
+        return True
+    if origin is Annotated:
+        return False
+    return any(_is_free(part) for part in get_args(annotation))
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.startswith(_OWN)
+
+
+def _is_meant(error: Exception) -> bool:
+    """Whether code of ours has raised this in its own words."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return False
+    ours = trace.tb_frame.f_globals.get("__name__", "").startswith(_OWN)
+    operation = trace.tb_frame.f_code.co_code[trace.tb_lasti]
+    return ours and operation == opcode.opmap["RAISE_VARARGS"]
+
+
+def _is_inside(error: Exception, suspects: Iterable[Any]) -> bool:
+    """Whether an error was raised in the code of what a user gave, which may do so."""
+    homes = {getattr(one, "__module__", type(one).__module__) for one in suspects}
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__") in homes:
+            return not _is_ours(type(error))
+        trace = trace.tb_next
+    return False
+
+
+def _culprit(error: Exception, text: str, arguments: Mapping[str, Any]) -> str | None:
     """The argument whose object has refused something, if the message names another.
 
     Such a message begins with the object's class: ``Ridge: `prompt` must be …``.
     """
-    text = str(error)
-    said = {one[1] for one in re.finditer(r"(\w+)(\.\w+)?: `\w+` must ", text)}
-    named = any(f"`{name}`" in text for name in arguments)
-    if not said or named or type(error) not in (ValueError, TypeError):
+    said = {
+        one[1] or one[2]
+        for one in re.finditer(
+            r"(?:\b(\w+)(?:\.\w+)?: `\w+`|^the `\w+` of (\w+)) (?:must|raised) ", text
+        )
+    }
+    if not said or type(error) not in (ValueError, TypeError):
         return None
     owners = (
         name for name, one in arguments.items() if not said.isdisjoint(_kinds(one, 4))

@@ -152,7 +152,7 @@ def test_what_an_object_refuses_has_the_name_of_the_argument(monkeypatch):
     repeat = checked(times, "repeat")
     monkeypatch.setattr(Later, "__module__", "iclab.tests")
     rule = "Later.times: `count` must be an integer ≥ 1, got 0"
-    with refused(f"repeat: `name` must fit the rest: {rule}"):
+    with refused(f"repeat: `name` does not fit: {rule}"):
         repeat(Later("x"), 0)
 
 

@@ -352,5 +352,5 @@ def test_examples_and_query_do_not_correlate(member):
 @pytest.mark.usefixtures("unchecked")
 def test_bad_counts_are_named(member, prompts, examples, complaint):
     task = member.make(0.0)
-    with refused(f"{type(task).__name__}: {complaint}"):
+    with refused(f"{type(task).__name__}.sample_batch: {complaint}"):
         task.sample_batch(jax.random.key(0), prompts, examples)

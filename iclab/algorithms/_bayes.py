@@ -17,6 +17,7 @@ from iclab.core import (
 )
 
 
+@checked(types_only=True)
 class BayesOverTasks(AbstractPredictor):
     r"""Posterior mean of the query's label if w is one of the rows of `tasks`.
 
@@ -31,8 +32,6 @@ class BayesOverTasks(AbstractPredictor):
     noise_variance: Float[Array, ""]
     prior: Float[Array, " T"]
 
-    @checked(types_only=True)
-    @checked(types_only=True)
     def __init__(
         self,
         tasks: Float[Array, "T d"],
@@ -40,14 +39,15 @@ class BayesOverTasks(AbstractPredictor):
         prior: Float[Array, " T"] | None = None,
     ):
         self.tasks = jnp.asarray(tasks)
+        rule, found = "a matrix, a row per task", f"shape {self.tasks.shape}"
+        matrix = self.tasks.ndim == 2 and self.tasks.size > 0
+        require(matrix, "BayesOverTasks", "tasks", rule, found)
         self.noise_variance = number(noise_variance)
         T = len(self.tasks)
         self.prior = jnp.full(T, 1 / T) if prior is None else jnp.asarray(prior)
 
     def __check_init__(self):
         owner, tasks, prior = "BayesOverTasks", self.tasks, self.prior
-        rule, found = "a matrix, a row per task", f"shape {tasks.shape}"
-        require(tasks.ndim == 2 and tasks.size > 0, owner, "tasks", rule, found)
         finite_array(tasks, owner, "tasks")
         variance = self.noise_variance
         finite_number(variance, owner, "noise_variance", at_least=0)

@@ -37,6 +37,7 @@ class GradientDescent(AbstractPredictor):
         return prompt.query @ _descend(prompt, self.step_sizes, None)
 
 
+@checked(types_only=True)
 class PreconditionedGradientDescent(AbstractPredictor):
     r"""Gradient descent whose steps are multiplied by a fixed matrix.
 
@@ -48,8 +49,6 @@ class PreconditionedGradientDescent(AbstractPredictor):
     preconditioner: Float[Array, "d d"]
     step_sizes: Float[Array, " steps"]
 
-    @checked(types_only=True)
-    @checked(types_only=True)
     def __init__(
         self,
         preconditioner: Float[Array, "d d"],

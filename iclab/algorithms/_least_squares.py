@@ -8,6 +8,7 @@ from iclab.algorithms._numbers import number
 from iclab.core import AbstractPredictor, Prompt, checked, finite_number
 
 
+@checked
 class Zero(AbstractPredictor):
     """Predicts 0: what every method must beat."""
 
@@ -15,6 +16,7 @@ class Zero(AbstractPredictor):
         return jnp.zeros_like(prompt.target)
 
 
+@checked
 class Averaging(AbstractPredictor):
     r"""One step of gradient descent from zero with unit step,
     $\hat y=x_q^\top\frac1n\sum_iy_ix_i$.

@@ -34,6 +34,7 @@ from iclab.core._rules import (
     Limit as Limit,
     NonNegative as NonNegative,
     Number as Number,
+    Own as Own,
     Positive as Positive,
     SecondMoment as SecondMoment,
     Seed as Seed,

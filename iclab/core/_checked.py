@@ -7,7 +7,9 @@ the annotation too (`Positive`, `Covariance`, `Size`), or in the function's firs
 """
 
 import collections.abc
+import dataclasses
 import functools
+import inspect
 import math
 import operator
 import re
@@ -26,14 +28,18 @@ from iclab._reading import (
     Argument,
     FunctionT,
     Rule,
+    flat,
+    from_outside,
     in_words,
     is_one,
+    read_methods,
     reading,
     require,
     short,
+    spoken,
 )
 from iclab.core._errors import finite_array, is_traced
-from iclab.core._rules import Matrix
+from iclab.core._rules import Matrix, Own
 from iclab.core._symmetric import covariance_matrix, symmetric_matrix
 
 
@@ -50,40 +56,58 @@ def checked(
 def checked(
     function: Any = None, *, finite: bool = True, types_only: bool = False
 ) -> Any:
-    """Read the arguments of a function, or of a class's constructor, by annotation.
+    """Read the arguments of a function by annotation; of a class, those of all methods.
 
     A `finite` result is promised too: overflow is said, with the arguments that it may
     come from, and never returned. Inside a JAX transformation shapes and types are
-    checked, values are not. With `types_only` shapes and values are left to who has
-    better words for them, as classes with a `__check_init__` do.
+    checked, values are not. With `types_only` shapes and values of a constructor are
+    left to who has better words for them, as classes with a `__check_init__` do.
+
+    Methods read what comes from outside. Axes of their arguments are as long as those
+    of the same name in the object's fields, and d is its `dimension`.
     """
     if function is None:
         return functools.partial(checked, finite=finite, types_only=types_only)
     require(callable(function), "checked", "function", "a function", short(function))
     if isinstance(function, type):
-        wrapped = _reading(
-            function.__init__, function.__name__, results=False, types_only=types_only
-        )
-        function.__init__ = wrapped  # pyright: ignore[reportAttributeAccessIssue]
-        return function
+        return _checked_class(function, finite, types_only)
     *_, name = words = function.__qualname__.split(".")
     owner = words[-2] if name == "__init__" else function.__qualname__
     results = finite and name != "__init__"
     return _reading(function, owner, results=results, types_only=types_only)
 
 
-def _reading(function: Any, owner: str, *, results: bool, types_only: bool) -> Any:
-    def begin() -> Any:
-        axes = _Axes()
-        return lambda name: _Argument(owner, name, axes, types_only)
+def _checked_class(kind: Any, finite: bool, types_only: bool) -> type:
+    def method(function: Any) -> Any:
+        careful = _reading(function, function.__qualname__, results=finite)
+        return from_outside(function, careful)
+
+    read_methods(kind, method)
+    made = kind.__init__
+    known = getattr(made, "reads_arguments", False)
+    if not known and not inspect.isabstract(kind):
+        kind.__init__ = _reading(
+            made, kind.__name__, results=False, types_only=types_only
+        )
+    return kind
+
+
+def _reading(
+    function: Any, owner: str, *, results: bool, types_only: bool = False
+) -> Any:
+    def begin(given: Mapping[str, Any]) -> Any:
+        itself = given.get("self")
+        axes = _Axes.of(itself)
+        who = spoken(owner, given)
+        return lambda name: _Argument(who, name, axes, itself, types_only)
 
     def after(result: Any, arguments: Mapping[str, Any]) -> None:
         if results and not _finite(result):
-            raise _beyond(owner, arguments)
+            raise _beyond(spoken(owner, arguments), arguments)
 
     def said(error: Exception, arguments: Mapping[str, Any]) -> Exception | None:
         if isinstance(error, OverflowError):
-            return _beyond(owner, arguments)
+            return _beyond(spoken(owner, arguments), arguments)
         if isinstance(error, jax.errors.JaxRuntimeError):
             return _from_inside(error)
         return None
@@ -103,14 +127,35 @@ class _Axes:
 
     lengths: dict[str, int] = field(default_factory=dict)
     first: dict[str, str] = field(default_factory=dict)
+    # Of names such as `*runs`, which stand for any number of axes.
+    several: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, itself: Any) -> "_Axes":
+        """Those that an object has: of its fields, and d of its `dimension`."""
+        axes = cls()
+        if not dataclasses.is_dataclass(itself):
+            return axes
+        for name, names in _fields(type(itself)):
+            shape = getattr(getattr(itself, name, None), "shape", None)
+            if shape is not None:
+                axes.fit(shape, names, f"its `{name}`")
+        dimension = getattr(itself, "dimension", None)
+        if "d" not in axes.lengths and isinstance(dimension, int):
+            axes.lengths["d"], axes.first["d"] = dimension, "its `dimension`"
+        return axes
 
     def fit(self, shape: tuple[int, ...], names: list[str], argument: str) -> bool:
         """Whether a shape agrees with names of axes; if so they are known from now."""
-        stars = [place for place, name in enumerate(names) if name[0] in "*."]
-        if stars:
-            (star,) = stars
+        whole, several = names, ()
+        star = next((i for i, name in enumerate(names) if name[0] in "*."), None)
+        if star is not None:
             behind = len(names) - star - 1
             if len(shape) < star + behind:
+                return False
+            several = shape[star : len(shape) - behind]
+            known = self.several.get(names[star], several)
+            if names[star] != "..." and known != several:
                 return False
             shape = (*shape[:star], *shape[len(shape) - behind :])
             names = [*names[:star], *names[star + 1 :]]
@@ -124,16 +169,24 @@ class _Axes:
             wanted = lengths.setdefault(name, length) if name.isalnum() else length
             if length != wanted or length < 1:
                 return False
+        if star is not None:
+            self.several.setdefault(whole[star], several)
+            self.first.setdefault(whole[star], argument)
         for name in lengths.keys() - self.lengths.keys():
             self.lengths[name], self.first[name] = lengths[name], argument
         return True
 
     def rule(self, names: list[str], kind: str) -> str:
         """What fits, in words."""
-        words = [str(self.lengths.get(name, name)) for name in names]
+        axes = {one: ", ".join(map(str, some)) for one, some in self.several.items()}
+        axes |= {name: str(length) for name, length in self.lengths.items()}
+        words = [axes.get(name, name) for name in names]
+        many = any(name[0] in "*." for name in names)
         known = sorted(self.first[name] for name in names if name in self.first)
-        origin = f" like `{known[0]}`" if known else ""
-        if len(names) == 1 and names[0][0] not in "*.":
+        origin = f" like {known[0]}" if known else ""
+        if many:
+            return f"an array of shape ({', '.join(filter(None, words))}){origin}"
+        if len(names) == 1:
             length = f"{words[0]} " if words != names else ""
             return f"a vector of {length}{kind}{origin}"
         if len(names) == 2 and names[0] == names[1]:
@@ -144,15 +197,27 @@ class _Axes:
         return f"an array of shape ({', '.join(words)}){origin}"
 
 
+@functools.cache
+def _fields(kind: type) -> list[tuple[str, list[str]]]:
+    """Public fields that are arrays, and the names of their axes."""
+    found: list[tuple[str, list[str]]] = []
+    for one in dataclasses.fields(kind):
+        arrays = [part for part in flat(one.type) if _is_array(part)]
+        if arrays and not one.name.startswith("_"):
+            found.append((one.name, arrays[0].dim_str.split()))
+    return found
+
+
 @dataclass(frozen=True)
 class _Argument(Argument):
     """An argument on its way in, that may be an array, a key or a matrix."""
 
     axes: _Axes
+    itself: Any = None
     types_only: bool = False
 
     def is_rule(self, one: Any) -> bool:
-        return isinstance(one, (Rule, Matrix))
+        return isinstance(one, (Rule, Matrix, Own))
 
     def _mapping(self, value: Any, inside: tuple[Any, ...]) -> Any:
         # What is in it has better words of its own, as `named_predictors` has.
@@ -166,7 +231,10 @@ class _Argument(Argument):
             return self._key(value, many=any(one.dim_str for one in keys))
         real = float in options or any(_holds(one, "float") for one in arrays)
         if not real and not shaped and (int in options or arrays):
-            return self._integer(value, rules)
+            whole = self._integer(value, rules)
+            if int in options or isinstance(value, jax.Array):
+                return whole if int in options else value
+            return jnp.asarray(whole)
         others = [one for one in options if one not in (int, float, *arrays)]
         if any(_is_other(value, one) for one in others):
             return value
@@ -174,11 +242,12 @@ class _Argument(Argument):
         axes = 0 if known is None else known.ndim
         scalar = len(shaped) < len(arrays) or int in options or float in options
         if shaped and (axes > 0 or not scalar):
-            return self._array(value, shaped[0], others)
+            numpy = all(one.array_type is np.ndarray for one in shaped)
+            return self._array(value, shaped[0], others, numpy=numpy)
         if real:
             plain = not arrays
             return self._number(value, plain, rules)
-        return super().typed(value, options, [])
+        return super().typed(value, options, [r for r in rules if isinstance(r, Rule)])
 
     def _integer(self, value: Any, rules: list[Any]) -> Any:
         if is_traced(value):
@@ -214,18 +283,22 @@ class _Argument(Argument):
             return value if whole and not plain else number
         return value if known.dtype.kind == "f" else value.astype(float)
 
-    def _array(self, value: Any, annotation: Any, others: list[Any]) -> Any:
+    def _array(
+        self, value: Any, annotation: Any, others: list[Any], *, numpy: bool
+    ) -> Any:
         whole = not _holds(annotation, "float")
         names = annotation.dim_str.split()
         rule = self.axes.rule(names, "integers" if whole else "numbers")
+        others = [one for one in others if not _is_collection(one)]
         rule = " or ".join([rule, *([in_words(others)] if others else [])])
         array = value
         if not isinstance(value, jax.Array):
-            known = _known(value)
+            known = array = _known(value)
             if known is None:
                 self.refuse(rule, value)
-            with jax.ensure_compile_time_eval():  # a constant stays one inside `jit`
-                array = jnp.asarray(known)
+            if not numpy:
+                with jax.ensure_compile_time_eval():  # a constant stays one in `jit`
+                    array = jnp.asarray(known)
         kind = jnp.integer if whole else jnp.floating
         if not whole and jnp.issubdtype(array.dtype, jnp.integer):
             array = array.astype(float)
@@ -233,7 +306,7 @@ class _Argument(Argument):
             self.refuse(rule, f"{array.dtype} of shape {array.shape}")
         if self.types_only:
             return array
-        if not self.axes.fit(array.shape, names, self.name):
+        if not self.axes.fit(array.shape, names, f"`{self.name}`"):
             self.refuse(rule, f"shape {array.shape}")
         finite_array(array, self.owner, self.name)
         return array
@@ -252,6 +325,11 @@ class _Argument(Argument):
                 return symmetric_matrix(value, self.owner, self.name)
             singular = rule.kind == "positive semi-definite"
             return covariance_matrix(value, self.owner, self.name, singular=singular)
+        if isinstance(rule, Own):
+            try:
+                return rule.fitted(self.itself, value)
+            except (ValueError, TypeError, OverflowError):
+                self.refuse(rule.words, value)
         if not is_traced(value) and not rule.holds(value):
             self.refuse(rule.words, value)
         return value
@@ -264,9 +342,12 @@ def _finite(result: Any) -> bool:
 
 def _beyond(owner: str, arguments: Mapping[str, Any]) -> ValueError:
     """What to raise when numbers overflow: which arguments it may come from."""
+    itself = arguments.get("self")
+    whole = {} if itself is None else dict(getattr(itself, "__dict__", {}))
+    whole |= {name: value for name, value in arguments.items() if value is not itself}
     largest = {
         name: max(float(np.max(np.abs(leaf))) for leaf in numbers)
-        for name, value in arguments.items()
+        for name, value in whole.items()
         if (numbers := [x for x in jax.tree.leaves(value) if _is_number(x, "iuf")])
     }
     named = ", ".join(f"`{name}` up to {size:.3g}" for name, size in largest.items())
@@ -314,10 +395,19 @@ def _is_other(value: Any, annotation: Any) -> bool:
         return isinstance(value, (str, int)) and value in get_args(annotation)
     if origin is collections.abc.Callable:
         return callable(value)
-    if not isinstance(origin, type) or origin is bool:
+    if not isinstance(origin, type) or origin is bool or _is_collection(annotation):
         return False
-    collection = issubclass(origin, collections.abc.Collection) and origin is not str
-    return not collection and is_one(value, origin)
+    return is_one(value, origin)
+
+
+def _is_collection(annotation: Any) -> bool:
+    """Whether it names lists or the like, as which arrays may be given too."""
+    origin = get_origin(annotation) or annotation
+    return (
+        isinstance(origin, type)
+        and issubclass(origin, collections.abc.Collection)
+        and origin is not str
+    )
 
 
 def _is_array(annotation: Any) -> bool:

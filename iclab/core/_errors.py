@@ -59,7 +59,7 @@ def finite_number(
     require(holds, owner, name, rule, number)
 
 
-def finite_array(value: Array, owner: str, name: str) -> None:
+def finite_array(value: Array | np.ndarray, owner: str, name: str) -> None:
     """Check that no entry is NaN or infinite; traced arrays pass."""
     if not is_traced(value):
         # NumPy, because inside a JAX transformation even known numbers would be traced.

@@ -1,7 +1,7 @@
 """Models that know nothing of JAX: a function of NumPy arrays as a predictor."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax
@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from iclab._reading import Rule
+from iclab.core._checked import checked
 from iclab.core._errors import is_traced, require
 from iclab.core._predictor import AbstractPredictor
 from iclab.core._prompt import Prompt
@@ -16,6 +18,7 @@ from iclab.core._prompt import Prompt
 _OWNER = "Foreign"
 
 
+@checked
 class Foreign(AbstractPredictor):
     """A function of NumPy arrays that predicts a batch: PyTorch, a server, anything.
 
@@ -38,12 +41,9 @@ class Foreign(AbstractPredictor):
     gradient.
     """
 
-    function: Callable[..., Any] = eqx.field(static=True)
-
-    def __check_init__(self):
-        rule = "a function of (examples, labels, queries)"
-        found = type(self.function).__name__
-        require(callable(self.function), _OWNER, "function", rule, found)
+    function: Annotated[
+        Callable[..., Any], Rule("a function of (examples, labels, queries)", callable)
+    ] = eqx.field(static=True)
 
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         parts = (prompt.examples, prompt.labels, prompt.query, prompt.count)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from iclab._reading import Numbers, checked, require
+
 # Okabe and Ito's colours, with a marker each.
 _CURVES = (
     ("#0072B2", "o"),
@@ -21,6 +23,7 @@ _CURVES = (
 _FEW = 40
 
 
+@checked
 def html_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A table of words and numbers; whatever they are, they are no markup."""
     top = "".join(f"<th>{html.escape(name)}</th>" for name in head)
@@ -31,9 +34,10 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
+@checked
 def html_curves(
-    x: Any,
-    curves: Mapping[str, Sequence[Any]],
+    x: Numbers,
+    curves: Mapping[str, Sequence[Numbers]],
     *,
     labels: tuple[str, str],
     log: bool = False,
@@ -44,9 +48,16 @@ def html_curves(
     """
     from matplotlib.figure import Figure
 
+    places = np.asarray(x, float)
+    rule, found = "a vector of numbers", f"shape {places.shape}"
+    require(places.ndim == 1, "html_curves", "x", rule, found)
+    rule = f"one or three vectors of {len(places)} numbers, as long as `x`"
+    for name, parts in curves.items():
+        found = f"shapes {[np.shape(one) for one in parts]} for {name!r}"
+        same = all(np.shape(one) == places.shape for one in parts)
+        require(len(parts) in (1, 3) and same, "html_curves", "curves", rule, found)
     picture = Figure(figsize=(5.6, 3.2), layout="constrained")
     axis = picture.subplots()
-    places = np.asarray(x, float)
     for i, (name, parts) in enumerate(curves.items()):
         colour, marker = _CURVES[i % len(_CURVES)]
         value, *ends = (np.asarray(one, float) for one in parts)

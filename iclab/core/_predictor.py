@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from iclab.core._checked import checked
 from iclab.core._errors import is_traced, require
 from iclab.core._prompt import Prompt
 
@@ -20,6 +21,7 @@ Lengths = Sequence[int] | Int[np.ndarray, " m"] | Int[Array, " m"]
 _REMEDY = "`core.Foreign` makes one of a function of arrays"
 
 
+@checked
 class AbstractPredictor(eqx.Module):
     """Least squares, a trained transformer, a closed form: all are predictors.
 

@@ -8,11 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from iclab._reading import reads_by_itself
+from iclab.core._checked import checked
 from iclab.core._errors import is_traced, positive_integer, require
 
 _ARRAYS = (jax.Array, np.ndarray, np.generic)
 
 
+@checked
 class Prompt(eqx.Module):
     """Examples with labels, a query, and the label that the query should get.
 
@@ -33,6 +36,7 @@ class Prompt(eqx.Module):
     target: Float[Array, ""]
     count: Int[Array, ""]
 
+    @reads_by_itself
     def __init__(
         self,
         examples: Float[Array, "n d"],
@@ -71,6 +75,7 @@ class Prompt(eqx.Module):
         """Dimension d of the inputs."""
         return self.examples.shape[-1]
 
+    @checked(finite=False)  # a target that is not known is NaN
     def prefix(self, length: int | Int[Array, ""]) -> "Prompt":
         """The prompt with only its first `length` examples; the rest become zero."""
         positive_integer(length, "Prompt.prefix", "length")

@@ -1,7 +1,8 @@
 """What an argument may be beyond its type, as annotations that `checked` reads."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from jaxtyping import Array, Float, Int
 
@@ -17,6 +18,17 @@ class Matrix:
     """What a square matrix must be besides."""
 
     kind: Literal["symmetric", "positive definite", "positive semi-definite"]
+
+
+@dataclass(frozen=True)
+class Own:
+    """What a value must be for the object whose method gets it.
+
+    `fitted(object, value)` is the value as the method wants it, or a `ValueError`.
+    """
+
+    words: str
+    fitted: Callable[[Any, Any], Any]
 
 
 def between(smallest: int, largest: int) -> Rule:

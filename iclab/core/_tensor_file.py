@@ -12,6 +12,7 @@ import safetensors
 import safetensors.numpy
 
 from iclab._files import write_whole
+from iclab._reading import require, short
 from iclab.core._checked import checked
 
 # Everything that iclab adds to a file's header is the text under this one name.
@@ -39,7 +40,10 @@ def write_tensors(
     The file appears under its name by one rename, after it has reached the disk. The
     same content gives the same bytes. A `header` adds what other programs look for.
     """
-    arrays = {name: np.ascontiguousarray(tensors[name]) for name in sorted(tensors)}
+    arrays = {
+        name: np.ascontiguousarray(_array(name, tensors[name]))
+        for name in sorted(tensors)
+    }
     # `ascontiguousarray` makes numbers without axes into vectors.
     arrays = {name: a.reshape(np.shape(tensors[name])) for name, a in arrays.items()}
     try:
@@ -84,6 +88,7 @@ def read_tensors(
     return tensors, description
 
 
+@checked(finite=False)
 def pickle_sentence(path: str | os.PathLike[str]) -> str:
     """What to do with a file of weights that only Python's pickle can read."""
     return (
@@ -93,6 +98,18 @@ def pickle_sentence(path: str | os.PathLike[str]) -> str:
     )
 
 
+def _array(name: str, value: Any) -> np.ndarray:
+    """`value` as an array of numbers or truth values; JAX's have types of their own."""
+    try:
+        array = np.asarray(value)
+        known = array.dtype.kind in "biufV"
+    except (ValueError, TypeError):
+        array, known = np.empty(0), False
+    rule = f"arrays of real numbers, also {name!r}"
+    require(known, "write_tensors", "tensors", rule, short(value))
+    return array
+
+
 def _is_pickle(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as those of `torch.save` do, today or in older versions."""
     with open(path, "rb") as file:
@@ -100,6 +117,7 @@ def _is_pickle(path: str | os.PathLike[str]) -> bool:
     return first == b"PK\3\4" or (first[:1] == b"\x80" and 2 <= first[1] <= 5)
 
 
+@checked(finite=False)
 def description_of(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     """The description that a file claims to have; only `read_tensors` sees if it does.
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import jaxtyping
 import numpy as np
 
-from iclab.core import require, write_tensors
+from iclab.core import checked, require, write_tensors
 
 _LARGEST = 2**20
 
@@ -29,6 +29,7 @@ _FUNCTIONS: dict[str, Callable] = {
 }
 
 
+@checked
 class Savable(eqx.Module):
     """A model that writes itself to a file."""
 

@@ -7,7 +7,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, DTypeLike, Float, Int, PRNGKeyArray
 
-from iclab.core import Prompt, array_size, checked, require
+from iclab.core import (
+    Prompt,
+    array_size,
+    checked,
+    is_traced,
+    require,
+    same_dimension,
+)
 from iclab.models._description import Savable
 from iclab.models._transformer_parts import Affine, Block, Norm
 
@@ -36,6 +43,34 @@ class Encoder(Savable):
     readout: Affine
     heads: int = eqx.field(static=True)
     pre_norm: bool = eqx.field(static=True)
+
+    def __check_init__(self):
+        owner, blocks = "Encoder", self.blocks
+        D, F = _rows(self.embedding.weight, -2), _rows(blocks.network_in.weight, -2)
+        L, d1 = _rows(blocks.attention.weight, 0), _rows(self.embedding.weight, -1)
+        for name, part, shape in (
+            ("embedding", self.embedding, (D, d1)),
+            ("blocks", blocks.attention_norm, (L, D)),
+            ("blocks", blocks.attention, (L, 3 * D, D)),
+            ("blocks", blocks.attention_out, (L, D, D)),
+            ("blocks", blocks.network_norm, (L, D)),
+            ("blocks", blocks.network_in, (L, F, D)),
+            ("blocks", blocks.network_out, (L, D, F)),
+            ("readout", self.readout, (1, D)),
+            *(
+                []
+                if self.final_norm is None
+                else [("final_norm", self.final_norm, (D,))]
+            ),
+        ):
+            affine = isinstance(part, Affine)
+            found = [part.weight, part.bias] if affine else [part.scale, part.shift]
+            wanted = [shape, shape[:-1] if affine else shape]
+            shapes = [one.shape for one in found]
+            rule = f"made of arrays that fit the others, of shapes {wanted}"
+            require(shapes == wanted, owner, name, rule, shapes)
+        H = array_size(self.heads, owner, "heads")
+        require(D % H == 0, owner, "heads", f"a divisor of the width {D}", H)
 
     @classmethod
     def random(
@@ -134,6 +169,7 @@ class Encoder(Savable):
         all of it, the examples in the place of its first tokens and the query in that
         of token `index`.
         """
+        same_dimension("Encoder", self.dimension, prompt)
         n, dtype = len(prompt.labels), self.embedding.weight.dtype
         shown = jnp.arange(n) < prompt.count
         labels = jnp.where(shown, prompt.labels, 0)
@@ -143,6 +179,12 @@ class Encoder(Savable):
             # The rows of a padded prompt that are no examples are seen by nobody.
             bias = jnp.where(jnp.append(shown, True), 0, -jnp.inf).astype(dtype)[None]
         else:
+            K = len(tokens)
+            rule = f"of at most {K} examples, as many as there are `tokens`"
+            require(n <= K, "Encoder.query_streams", "prompt", rule, f"{n} examples")
+            rule = f"the number of a token, from 0 to {K - 1}"
+            known = index is not None and (is_traced(index) or 0 <= int(index) < K)
+            require(known, "Encoder.query_streams", "index", rule, index)
             examples = jnp.where(shown[:, None], prompt.examples, tokens[:n])
             inputs = jnp.concatenate([examples, tokens[n:]])
             inputs = inputs.at[index].set(prompt.query)
@@ -159,6 +201,9 @@ class Encoder(Savable):
 
     def read_streams(self, streams: Float[Array, "K width"]) -> Float[Array, " K"]:
         """What is read out of every row, after the final norm if there is one."""
+        width = self.readout.weight.shape[1]
+        rule, found = f"of the model's width {width}", f"shape {streams.shape}"
+        require(streams.shape[-1] == width, "Encoder", "streams", rule, found)
         if self.final_norm is not None:
             streams = self.final_norm(streams)
         return self.readout(streams)[:, 0]
@@ -176,3 +221,8 @@ class Encoder(Savable):
             return x + block.network(second(x), jax.nn.relu)
         x = first(x + block.attend(x, x, self.heads, bias))
         return second(x + block.network(x, jax.nn.relu))
+
+
+def _rows(weight: Float[Array, "..."], axis: int) -> int:
+    """The length of an axis; 0 where there is none, which fits nothing."""
+    return weight.shape[axis] if weight.ndim >= 2 else 0

@@ -16,6 +16,7 @@ from iclab.core import (
     Lengths,
     Prompt,
     array_size,
+    checked,
     context_lengths,
     positive_integer,
     require,
@@ -31,6 +32,7 @@ GPT2_SIZES = {"tiny": (3, 2, 64), "small": (6, 4, 128), "standard": (12, 8, 256)
 _DEVIATION = 0.02
 
 
+@checked(types_only=True)
 class GPT2(AbstractPredictor):
     r"""GPT-2 that reads a prompt as the tokens x₁, y₁, x₂, y₂, …, x_q.
 

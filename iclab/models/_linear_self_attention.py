@@ -8,6 +8,7 @@ from iclab.core import (
     AbstractPredictor,
     Count,
     Prompt,
+    Size,
     checked,
     finite_number,
     require,
@@ -17,6 +18,7 @@ from iclab.core import (
 from iclab.models._description import Savable
 
 
+@checked(types_only=True)
 class LinearSelfAttention(AbstractPredictor, Savable):
     r"""Linear self-attention with merged weights.
 
@@ -36,8 +38,6 @@ class LinearSelfAttention(AbstractPredictor, Savable):
     key_query: Float[Array, "k k"]
     value_projection: Float[Array, "k k"]
 
-    @checked(types_only=True)
-    @checked(types_only=True)
     def __init__(
         self, key_query: Float[Array, "k k"], value_projection: Float[Array, "k k"]
     ):
@@ -93,12 +93,14 @@ class LinearSelfAttention(AbstractPredictor, Savable):
         outer = Theta @ Theta.T
         norm = jnp.linalg.norm(outer)
         require(bool(norm > 0), owner, "theta", "nonzero", "the zero matrix")
-        return cls.from_blocks(scale * outer / norm, scale)
+        U11 = scale * outer / norm
+        finite_number(jnp.sum(jnp.abs(U11)), owner, "scale")  # times Θ it may overflow
+        return cls.from_blocks(U11, scale)
 
     @classmethod
     def random_balanced(
         cls,
-        dimension: int,
+        dimension: Size,
         scale: float | Float[Array, ""],
         largest_scale: float | Float[Array, ""] | None,
         *,

@@ -91,7 +91,8 @@ class LinearTransformer(AbstractPredictor, Savable):
         its last entry: such weights are refused.
         """
         owner = "LinearTransformer.to_linear_self_attention"
-        require(len(self.value) == 1, owner, "layers", "1", len(self.value))
+        rule, found = "the weights of one layer", len(self.value)
+        require(len(self.value) == 1, owner, "value", rule, found)
         if self.masked and not is_traced(self.value):
             largest = float(np.max(np.abs(np.asarray(self.value)[0, -1, :-1])))
             rule = "zero left of the last entry of its last row, as there is no mask"
@@ -201,9 +202,9 @@ class LinearTransformer(AbstractPredictor, Savable):
             plain = LinearTransformer.sparse(A)
             same = np.array_equal(plain.value, self.value)
             same = same and np.array_equal(plain.key_query, self.key_query)
-            rule = "of the sparse form (9): P = diag(0, 1), Q = diag(A, 0)"
+            rule = "of the sparse form (9), with `key_query`: diag(0, 1), diag(A, 0)"
             owner = "LinearTransformer.descent_weights"
-            require(same, owner, "weights", rule, "other nonzero entries")
+            require(same, owner, "value", rule, "other nonzero entries")
         S, b = prompt.gram(), prompt.correlation()
 
         def step(w, A):

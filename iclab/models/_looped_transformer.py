@@ -85,6 +85,7 @@ class UntiedTransformer(AbstractPredictor, Savable):
         return LinearTransformer(value, empty.at[:, :d, :d].set(-self.A))
 
 
+@checked(types_only=True)
 class LoopedTransformer(AbstractPredictor, Savable):
     r"""One layer of linear attention applied again and again.
 
@@ -105,8 +106,6 @@ class LoopedTransformer(AbstractPredictor, Savable):
     u: Float[Array, " d"]
     loops: int = eqx.field(static=True)
 
-    @checked(types_only=True)
-    @checked(types_only=True)
     def __init__(
         self,
         A: Float[Array, "d d"],

@@ -10,8 +10,10 @@ from iclab.core import (
     checked,
     finite_array,
     finite_number,
+    is_traced,
     positive_integer,
     require,
+    same_dimension,
 )
 from iclab.models._description import Savable
 
@@ -120,6 +122,7 @@ class MultiHeadSoftmax(Savable):
     ) -> Float[Array, " K"]:
         """Predicted labels of all tokens, from those of the first N."""
         y = labels.astype(self.value.dtype)
+        self._dictionary(tokens, len(labels), "labels")
         return y @ self.weights(tokens, len(labels))
 
     def query_streams(
@@ -135,7 +138,11 @@ class MultiHeadSoftmax(Savable):
         of which W_V keeps the last entry, the prediction. Nothing but the examples is
         looked at: `tokens` have no part in it.
         """
-        assert index is not None  # `OnPrompts` has seen to it
+        owner, K = "MultiHeadSoftmax.query_streams", self.dictionary_size
+        rule = f"the number of a token, from 0 to {K - 1}"
+        known = index is not None and (is_traced(index) or 0 <= int(index) < K)
+        require(known, owner, "index", rule, index)
+        same_dimension("MultiHeadSoftmax", self.dimension, prompt)
         dtype = self.value.dtype
         x_q, X = prompt.query.astype(dtype), prompt.examples.astype(dtype)
         scores = jnp.einsum("id,hde,e->hi", X, self.key_query, x_q)
@@ -166,7 +173,7 @@ class MultiHeadSoftmax(Savable):
           \qquad\mathrm{head}_h=W^V_hE^P\,\mathrm{softmax}\big((E^P)^\top(W^K_h)^\top
           W^Q_hE\big)$$
         """
-        V, N = self._dictionary(tokens, len(labels))
+        V, N = self._dictionary(tokens, len(labels), "labels")
         W_O, W_V, W_K, W_Q = self.projections()
         shown = jnp.column_stack([V[:N], labels]).T
         asked = jnp.column_stack([V[N:], jnp.zeros(len(V) - N)]).T
@@ -198,12 +205,15 @@ class MultiHeadSoftmax(Savable):
         return W_O, W_V, W_K, W_Q
 
     def _dictionary(
-        self, tokens: Float[Array, "K d"], context_length: int
+        self,
+        tokens: Float[Array, "K d"],
+        context_length: int,
+        name: str = "context_length",
     ) -> tuple[Float[Array, "K d"], int]:
         owner, shape = "MultiHeadSoftmax", (self.dictionary_size, self.dimension)
         rule = f"of the model's shape {shape}, a row per token"
         require(tokens.shape == shape, owner, "tokens", rule, f"shape {tokens.shape}")
-        N = positive_integer(context_length, owner, "context_length")
+        N = positive_integer(context_length, owner, name)
         rule = f"at most the dictionary's size {shape[0]}"
-        require(shape[0] >= N, owner, "context_length", rule, N)
+        require(shape[0] >= N, owner, name, rule, N)
         return tokens.astype(self.key_query.dtype), N

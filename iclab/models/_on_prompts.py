@@ -19,6 +19,7 @@ from iclab.models._encoder import Encoder
 from iclab.models._multi_head_softmax import MultiHeadSoftmax
 
 
+@checked(types_only=True)
 class OnPrompts(AbstractPredictor, Savable):
     """A model that answers for many tokens at once, as a predictor of one query.
 
@@ -43,8 +44,6 @@ class OnPrompts(AbstractPredictor, Savable):
     tokens: Float[Array, "K d"] | None
     query: Int[Array, ""] | None
 
-    @checked(types_only=True)
-    @checked(types_only=True)
     def __init__(
         self,
         model: MultiHeadSoftmax | Encoder,

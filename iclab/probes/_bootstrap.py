@@ -6,11 +6,14 @@ import jax
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
+from iclab.core import checked
+
 # Every interval of this folder holds 90 % of its draws.
 LEVEL = 0.9
 DRAWS = 400
 
 
+@checked(finite=False, types_only=True)
 @dataclass(frozen=True)
 class Interval:
     """A number, and where 90 % of its bootstrap draws lie."""

@@ -27,6 +27,7 @@ _DEGREES, _EXACT = range(1, 7), 1e-9
 _GAP = 1e-3
 
 
+@checked(finite=False, types_only=True)
 @dataclass(frozen=True)
 class Filter:
     """The curve λ ↦ λg(λ) at some eigenvalues, with its band.

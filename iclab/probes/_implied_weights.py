@@ -17,6 +17,7 @@ from iclab.probes._predictions import predictions
 _QUERIES = 8
 
 
+@checked(finite=False, types_only=True)
 @dataclass(frozen=True)
 class ImpliedWeights:
     """Weights ŵ with ŷ ≈ ⟨ŵ, x_q⟩ as x_q varies, prompt by prompt.

@@ -22,6 +22,7 @@ NEWTON = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
 _PENALTIES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 
 
+@checked(finite=False, types_only=True)
 @dataclass(frozen=True)
 class Layer:
     """What is known after `blocks` blocks.
@@ -37,6 +38,7 @@ class Layer:
     filter: Filter
 
 
+@checked(finite=False, types_only=True)
 @dataclass(frozen=True)
 class Agreement:
     """How alike layers are to the iterates of an algorithm, with intervals.
@@ -51,6 +53,7 @@ class Agreement:
     upper: Float[np.ndarray, "states iterates"]
 
 
+@checked(finite=False, types_only=True)
 @dataclass(frozen=True)
 class Layers:
     """All layers, and how alike they are to the iterates of two algorithms.

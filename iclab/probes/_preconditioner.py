@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from iclab.core import checked
 from iclab.probes._bootstrap import Interval, bounds, ratio
 from iclab.probes._filter import KNOTS, spectrum_knots, spline
 from iclab.probes._spectra import Moments
@@ -23,6 +24,7 @@ _ITERATIONS, _AGAIN = 20, 5
 _CLOSE = 1e-4
 
 
+@checked(finite=False, types_only=True)
 @dataclass(frozen=True)
 class Preconditioner:
     """The matrix Q = P² of ŷ = x_qᵀ P g(PSP) P c that suits a model best.

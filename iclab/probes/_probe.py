@@ -45,6 +45,7 @@ _MOST = 5e8
 _EXACT = 1e-9
 
 
+@checked(finite=False, types_only=True)
 @dataclass(frozen=True)
 class ContextProbe:
     """What a model does with prompts of one length.
@@ -71,6 +72,7 @@ class ContextProbe:
     spectrum: Float[np.ndarray, " bins"]
 
 
+@checked(finite=False, types_only=True)
 @dataclass(frozen=True)
 class Probe:
     """Everything that was measured of a model; `probe` makes it.
@@ -90,6 +92,15 @@ class Probe:
     weights: ImpliedWeights
     layers: Layers | None
     shifts: tuple[Shift, ...] = field(default=())
+
+    def __post_init__(self):
+        known = [one.context for one in self.contexts]
+        rule = f"among the contexts of `contexts`, {known}"
+        require(self.main in known, "Probe", "main", rule, self.main)
+        names = [one.name for one in self.symmetries]
+        complete = {"label scale", "label sums", "order"} <= set(names)
+        rule = "all that `probes.symmetries` measures"
+        require(complete, "Probe", "symmetries", rule, names)
 
     @property
     def at_main(self) -> ContextProbe:

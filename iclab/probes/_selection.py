@@ -34,6 +34,7 @@ _FAR = 4.0
 _FEW, _FOLLOWED = 256, 6
 
 
+@checked(finite=False, types_only=True)
 @dataclass(frozen=True)
 class FamilyFit:
     """The member of a family that is closest to a model.
@@ -58,6 +59,7 @@ class FamilyFit:
     predictions: Float[np.ndarray, " prompts"]
 
 
+@checked(finite=False, types_only=True)
 @dataclass(frozen=True)
 class FamilyChoice:
     """The verdict over all families.

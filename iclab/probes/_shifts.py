@@ -23,6 +23,7 @@ NOISES = (0.0, 0.25, 0.5, 1.0, 2.0)
 _DRAWS = 100
 
 
+@checked(finite=False, types_only=True)
 @dataclass(frozen=True)
 class Shift:
     """A model's error and filter as one thing about the prompts changes.

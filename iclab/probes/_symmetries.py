@@ -17,6 +17,7 @@ from iclab.probes._predictions import predictions, shortened
 _OUTLIER, _NUDGE = 10.0, 0.1
 
 
+@checked(finite=False, types_only=True)
 @dataclass(frozen=True)
 class Symmetry:
     """How far a model is from a symmetry.
@@ -29,6 +30,7 @@ class Symmetry:
     violation: Interval
 
 
+@checked(finite=False, types_only=True)
 @dataclass(frozen=True)
 class Influence:
     """What one example with a wrong label does to the prediction.

@@ -14,12 +14,12 @@ import importlib.util
 import re
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from iclab._reading import checked
+from iclab._reading import Rule, checked
 
 _OWN = __name__.partition(".")[0]
 _STANDARD = Path(sysconfig.get_path("stdlib"))
@@ -38,6 +38,17 @@ _BY_NAME = re.compile(r"""import(?:_module|__)\(\s*["'](\.*)([\w.]+)["']""")
 # parse all files takes longer than to read them.
 PARSED: dict[str, tuple[tuple[str, ...], bool]] = {}
 
+_MODULE = re.compile(r"\w+(\.\w+)*")
+Modules = Annotated[
+    tuple[str, ...],
+    Rule("names of modules as package.module", lambda all: are_modules(all)),
+]
+
+
+def are_modules(names: Iterable[str]) -> bool:
+    """Whether these may be names of modules."""
+    return all(_MODULE.fullmatch(name) for name in names)
+
 
 def reread_sources() -> None:
     """Forget the files that were read: for a new run in a process that lives long."""
@@ -47,7 +58,7 @@ def reread_sources() -> None:
 
 
 @checked
-def code_digest(modules: tuple[str, ...], *, drawing: bool = False) -> str:
+def code_digest(modules: Modules, *, drawing: bool = False) -> str:
     """Hash of the sources of `modules` and of all that they import.
 
     With `drawing`, also of what computes nothing.

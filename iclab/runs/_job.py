@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from iclab._reading import Seed, checked, is_json, require, short
-from iclab.runs._code import code_digest
+from iclab.runs._code import are_modules, code_digest
 
 Device = Literal["cpu", "gpu"]
 
@@ -55,6 +55,8 @@ class Job:
         rule = "package.module:name"
         named = _FUNCTION.fullmatch(self.function) is not None
         require(named, "Job", "function", rule, short(self.function))
+        rule = "names of modules as package.module"
+        require(are_modules(self.code), "Job", "code", rule, short(self.code))
 
     @property
     def modules(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from iclab.core import checked, finite_number, require
+from iclab.core import Size, checked, finite_number, require
 
 # A promised mean or variance is refused when a sample is this many standard errors off.
 _CHECK_DRAWS, _CHECK_ERRORS = 1 << 14, 6.0
@@ -19,7 +19,7 @@ class AbstractCoefficientLaw(eqx.Module):
     """Law of the entries of λ, which are independent and alike."""
 
     @abc.abstractmethod
-    def sample(self, key: PRNGKeyArray, count: int) -> Float[Array, " count"]:
+    def sample(self, key: PRNGKeyArray, count: Size) -> Float[Array, " count"]:
         """Draw `count` independent entries."""
 
     @abc.abstractmethod
@@ -41,17 +41,18 @@ class GaussianCoefficients(AbstractCoefficientLaw):
         finite_number(self.mean, "GaussianCoefficients", "mean")
         finite_number(self.std, "GaussianCoefficients", "std", at_least=0)
 
-    def sample(self, key: PRNGKeyArray, count: int) -> Float[Array, " count"]:
+    def sample(self, key: PRNGKeyArray, count: Size) -> Float[Array, " count"]:
         return self.mean + self.std * jax.random.normal(key, (count,))
 
     def moments(self) -> tuple[float, float]:
         return float(self.mean), float(self.mean**2 + self.std**2)
 
 
+@checked
 class RademacherCoefficients(AbstractCoefficientLaw):
     """±1 with equal chances: ‖λ‖² = m always."""
 
-    def sample(self, key: PRNGKeyArray, count: int) -> Float[Array, " count"]:
+    def sample(self, key: PRNGKeyArray, count: Size) -> Float[Array, " count"]:
         return jax.random.rademacher(key, (count,), dtype=float)
 
     def moments(self) -> tuple[float, float]:
@@ -83,7 +84,7 @@ class UnitCoefficients(AbstractCoefficientLaw):
             near = abs(mean - promised) <= _CHECK_ERRORS * error + 1e-12
             require(near, owner, "draw", name, f"{mean:.4g} ± {error:.2g}")
 
-    def sample(self, key: PRNGKeyArray, count: int) -> Float[Array, " count"]:
+    def sample(self, key: PRNGKeyArray, count: Size) -> Float[Array, " count"]:
         return jnp.asarray(self.draw(key, count))
 
     def moments(self) -> tuple[float, float]:

@@ -42,6 +42,7 @@ class AbstractFeatureMap(eqx.Module):
         """Features f(v) of one token."""
 
 
+@checked
 class PolynomialFeatures(AbstractFeatureMap):
     """All monomials of degree ≤ `degree`, the constant first: m = C(d + degree, d)."""
 
@@ -49,7 +50,6 @@ class PolynomialFeatures(AbstractFeatureMap):
     _dimension: int
     _factors: Int[Array, "m degree"]
 
-    @checked
     def __init__(self, input_dim: Size, degree: Annotated[int, between(1, 64)]):
         owner = "PolynomialFeatures"
         self._dimension = positive_integer(input_dim, owner, "input_dim")
@@ -106,8 +106,8 @@ class FourierFeatures(AbstractFeatureMap):
         cls,
         key: PRNGKeyArray,
         *,
-        input_dim: int,
-        feature_dim: int,
+        input_dim: Size,
+        feature_dim: Size,
         length_scale: float = 1.0,
     ) -> "FourierFeatures":
         """Random features of the Gaussian kernel of width ℓ = `length_scale`."""
@@ -156,7 +156,7 @@ class NetworkFeatures(AbstractFeatureMap):
 
     @classmethod
     def random(
-        cls, key: PRNGKeyArray, *, input_dim: int, hidden_dim: int, feature_dim: int
+        cls, key: PRNGKeyArray, *, input_dim: Size, hidden_dim: Size, feature_dim: Size
     ) -> "NetworkFeatures":
         """Gaussian weights; those of W₂ have variance 1/h."""
         owner = "NetworkFeatures.random"

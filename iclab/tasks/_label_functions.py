@@ -61,6 +61,7 @@ class LabelMoments(eqx.Module):
         )
 
 
+@checked
 class AbstractLabelFunction(eqx.Module):
     """A function of one input."""
 
@@ -75,6 +76,7 @@ class AbstractLabelFunction(eqx.Module):
         """Exact moments for x ~ N(0, `covariance`), or None where no way is known."""
 
 
+@checked
 class Quadratic(AbstractLabelFunction):
     r"""$f(x)=x^\top Ax+b^\top x$ with A = `matrix`, b = `direction` (default 0)."""
 
@@ -82,7 +84,6 @@ class Quadratic(AbstractLabelFunction):
     direction: Float[Array, " d"]
     dimension: int
 
-    @checked
     def __init__(
         self, matrix: Float[Array, "d d"], direction: Float[Array, " d"] | None = None
     ):
@@ -106,6 +107,7 @@ class Quadratic(AbstractLabelFunction):
         return LabelMoments.from_raw(Lb, power + b @ Lb, quadratic + linear)
 
 
+@checked
 class AbstractRidgeFunction(AbstractLabelFunction):
     """A function g(⟨b, x⟩) of one direction b; moments are integrals over a line."""
 
@@ -138,6 +140,7 @@ class AbstractRidgeFunction(AbstractLabelFunction):
         )
 
 
+@checked
 class Cubic(AbstractRidgeFunction):
     r"""$f(x)=\langle b,x\rangle^3+\gamma\langle b,x\rangle$ with b = `direction`,
     γ = `slope`.
@@ -147,7 +150,6 @@ class Cubic(AbstractRidgeFunction):
     slope: float
     dimension: int
 
-    @checked
     def __init__(self, direction: Float[Array, " d"], slope: float = 0.0):
         self.direction = _direction("Cubic", direction)
         finite_number(slope, "Cubic", "slope")
@@ -157,13 +159,13 @@ class Cubic(AbstractRidgeFunction):
         return z**3 + self.slope * z
 
 
+@checked
 class Sine(AbstractRidgeFunction):
     r"""$f(x)=\sin(\langle b,x\rangle)$ with b = `direction`."""
 
     direction: Float[Array, " d"]
     dimension: int
 
-    @checked
     def __init__(self, direction: Float[Array, " d"]):
         self.direction = _direction("Sine", direction)
         self.dimension = len(self.direction)
@@ -172,6 +174,7 @@ class Sine(AbstractRidgeFunction):
         return jnp.sin(z)
 
 
+@checked
 class ReLUNetwork(AbstractLabelFunction):
     r"""Two-layer network $f(x)=\sum_kv_k\max(0,\langle u_k,x\rangle)$.
 
@@ -183,7 +186,6 @@ class ReLUNetwork(AbstractLabelFunction):
     output: Float[Array, " h"]
     dimension: int
 
-    @checked
     def __init__(self, hidden: Float[Array, "h d"], output: Float[Array, " h"]):
         self.hidden, self.output = jnp.asarray(hidden), jnp.asarray(output)
         found = f"shape {self.hidden.shape}"

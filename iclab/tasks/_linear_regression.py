@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from iclab.core import (
+    Size,
     checked,
     covariance_matrix,
     finite_array,
@@ -15,6 +16,7 @@ from iclab.core import (
 from iclab.tasks._task import AbstractTask
 
 
+@checked
 class LinearRegression(AbstractTask):
     r"""y = ⟨w, x⟩ + noise with x ~ N(0, Λ), w ~ N(0, Ω), noise ~ N(0, σ²).
 
@@ -37,7 +39,6 @@ class LinearRegression(AbstractTask):
     _weight_root: Float[Array, "d d"]
     dimension: int
 
-    @checked
     def __init__(
         self,
         covariance: Float[Array, "d d"],
@@ -82,7 +83,7 @@ class LinearRegression(AbstractTask):
         return self.weight_mean + self._weight_root @ noise
 
     def inputs(
-        self, latent: Float[Array, " d"], count: int, key: PRNGKeyArray
+        self, latent: Float[Array, " d"], count: Size, key: PRNGKeyArray
     ) -> Float[Array, "count d"]:
         return jax.random.normal(key, (count, self.dimension)) @ self._input_root
 
@@ -92,6 +93,6 @@ class LinearRegression(AbstractTask):
         return inputs @ latent
 
     def noise(
-        self, latent: Float[Array, " d"], count: int, key: PRNGKeyArray
+        self, latent: Float[Array, " d"], count: Size, key: PRNGKeyArray
     ) -> Float[Array, " count"]:
         return self.noise_std * jax.random.normal(key, (count,))

@@ -3,15 +3,23 @@
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from iclab.core import checked, covariance_matrix, finite_number, require, square_root
+from iclab.core import (
+    Size,
+    checked,
+    covariance_matrix,
+    finite_number,
+    require,
+    square_root,
+)
 from iclab.tasks._label_functions import (
     AbstractLabelFunction,
     LabelMoments,
     sampled_moments,
 )
-from iclab.tasks._task import AbstractTask
+from iclab.tasks._task import AbstractTask, Latent
 
 
+@checked
 class NonlinearRegression(AbstractTask):
     """y = f(x) + noise with x ~ N(0, Λ) and one fixed function f.
 
@@ -27,7 +35,6 @@ class NonlinearRegression(AbstractTask):
     dimension: int
     _input_root: Float[Array, "d d"]
 
-    @checked
     def __init__(
         self,
         function: AbstractLabelFunction,
@@ -46,7 +53,7 @@ class NonlinearRegression(AbstractTask):
         self._input_root = square_root(self.covariance)
 
     def moments(
-        self, *, key: PRNGKeyArray | None = None, draws: int = 1_000_000
+        self, *, key: PRNGKeyArray | None = None, draws: Size = 1_000_000
     ) -> LabelMoments:
         """E[xy], E[y²], Cov(xy): exactly where the function allows it, else sampled.
 
@@ -69,19 +76,19 @@ class NonlinearRegression(AbstractTask):
         return None
 
     def inputs(
-        self, latent: None, count: int, key: PRNGKeyArray
+        self, latent: Latent, count: Size, key: PRNGKeyArray
     ) -> Float[Array, "count d"]:
         return jax.random.normal(key, (count, self.dimension)) @ self._input_root
 
     def labels(
-        self, latent: None, inputs: Float[Array, "count d"]
+        self, latent: Latent, inputs: Float[Array, "count d"]
     ) -> Float[Array, " count"]:
         return jax.vmap(self.function)(inputs)
 
     def noise(
-        self, latent: None, count: int, key: PRNGKeyArray
+        self, latent: Latent, count: Size, key: PRNGKeyArray
     ) -> Float[Array, " count"]:
         return self.noise_std * jax.random.normal(key, (count,))
 
-    def target_noise(self, latent: None, key: PRNGKeyArray) -> Float[Array, ""]:
+    def target_noise(self, latent: Latent, key: PRNGKeyArray) -> Float[Array, ""]:
         return self.noise_std * jax.random.normal(key)

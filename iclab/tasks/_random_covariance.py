@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from iclab.core import checked, finite_number, require
+from iclab.core import Size, checked, finite_number, require
 from iclab.tasks._task import AbstractTask
 
 
@@ -121,6 +121,7 @@ class Fixed(AbstractPositiveLaw):
         return self.value, self.value**2, self.value**3
 
 
+@checked
 class RandomCovariance(AbstractTask):
     r"""y = ⟨w, x⟩ with x ~ N(0, c·diag(λ)), λᵢ drawn anew for every prompt.
 
@@ -135,7 +136,6 @@ class RandomCovariance(AbstractTask):
     noise_std: float
     dimension: int
 
-    @checked
     def __init__(
         self,
         laws: tuple[AbstractPositiveLaw, ...],
@@ -174,7 +174,7 @@ class RandomCovariance(AbstractTask):
     def inputs(
         self,
         latent: tuple[Float[Array, " d"], Float[Array, " d"]],
-        count: int,
+        count: Size,
         key: PRNGKeyArray,
     ) -> Float[Array, "count d"]:
         deviations, _ = latent
@@ -191,7 +191,7 @@ class RandomCovariance(AbstractTask):
     def noise(
         self,
         latent: tuple[Float[Array, " d"], Float[Array, " d"]],
-        count: int,
+        count: Size,
         key: PRNGKeyArray,
     ) -> Float[Array, " count"]:
         return self.noise_std * jax.random.normal(key, (count,))

@@ -8,6 +8,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from iclab.core import (
     Prompt,
+    Size,
     checked,
     finite_array,
     finite_number,
@@ -20,6 +21,7 @@ from iclab.tasks._feature_maps import AbstractFeatureMap
 from iclab.tasks._task import _LATENT, _NOISE, _QUERY, AbstractTask
 
 
+@checked
 class Representation(AbstractTask):
     r"""A dictionary of K tokens, the first N of them labelled in every prompt.
 
@@ -52,7 +54,6 @@ class Representation(AbstractTask):
     law: AbstractCoefficientLaw
     dimension: int
 
-    @checked
     def __init__(
         self,
         tokens: Float[Array, "K d"],
@@ -113,9 +114,9 @@ class Representation(AbstractTask):
         cls,
         key: PRNGKeyArray,
         *,
-        dictionary_size: int,
-        input_dim: int,
-        feature_dim: int,
+        dictionary_size: Size,
+        input_dim: Size,
+        feature_dim: Size,
         context_length: int,
         noise_variance: float | Float[Array, ""] = 0.0,
         law: AbstractCoefficientLaw | None = None,
@@ -173,9 +174,9 @@ class Representation(AbstractTask):
         return self.law.sample(key, self.feature_dim)
 
     def inputs(
-        self, latent: Float[Array, " m"], count: int, key: PRNGKeyArray
+        self, latent: Float[Array, " m"], count: Size, key: PRNGKeyArray
     ) -> Float[Array, "count d"]:
-        return self._shown(count)
+        return self._shown(count, "count")
 
     def labels(
         self, latent: Float[Array, " m"], inputs: Float[Array, "count d"]
@@ -189,7 +190,7 @@ class Representation(AbstractTask):
         return self.features[index] @ latent
 
     def noise(
-        self, latent: Float[Array, " m"], count: int, key: PRNGKeyArray
+        self, latent: Float[Array, " m"], count: Size, key: PRNGKeyArray
     ) -> Float[Array, " count"]:
         std = jnp.sqrt(self.noise_variance) * jnp.linalg.norm(latent)
         return std * jax.random.normal(key, (count,))
@@ -216,24 +217,26 @@ class Representation(AbstractTask):
         return self.labels_given(latent, jax.random.fold_in(key, _NOISE))
 
     def sample_labels_batch(
-        self, key: PRNGKeyArray, prompts: int
+        self, key: PRNGKeyArray, prompts: Size
     ) -> Float[Array, "prompts K"]:
         """Labels of `prompts` independent draws of the task."""
         count = positive_integer(prompts, "Representation", "prompts")
         return jax.vmap(self.sample_labels)(jax.random.split(key, count))
 
-    def sample(self, key: PRNGKeyArray, examples: int | None = None) -> Prompt:
+    def sample(self, key: PRNGKeyArray, examples: Size | None = None) -> Prompt:
         """A prompt that asks for one token; N examples unless told otherwise."""
         wanted = self.context_length if examples is None else examples
         n = positive_integer(wanted, "Representation", "examples")
         labels = self.sample_labels(key)
         index = self._query_index(jax.random.fold_in(key, _QUERY))
-        return Prompt(self._shown(n), labels[:n], self.tokens[index], labels[index])
+        return Prompt(
+            self._shown(n, "examples"), labels[:n], self.tokens[index], labels[index]
+        )
 
-    def _shown(self, count: int) -> Float[Array, "count d"]:
+    def _shown(self, count: int, name: str) -> Float[Array, "count d"]:
         rule = f"at most the dictionary's size {self.dictionary_size}"
         holds = count <= self.dictionary_size
-        require(holds, "Representation", "examples", rule, count)
+        require(holds, "Representation", name, rule, count)
         return self.tokens[:count]
 
     def _query_index(self, key: PRNGKeyArray) -> Int[Array, ""]:
@@ -242,7 +245,7 @@ class Representation(AbstractTask):
 
 @checked
 def gaussian_tokens(
-    key: PRNGKeyArray, dictionary_size: int, input_dim: int
+    key: PRNGKeyArray, dictionary_size: Size, input_dim: Size
 ) -> Float[Array, "K d"]:
     """Tokens with standard Gaussian entries: the experiments of yang2024."""
     owner = "gaussian_tokens"
@@ -253,7 +256,7 @@ def gaussian_tokens(
 
 @checked
 def unit_tokens(
-    key: PRNGKeyArray, dictionary_size: int, input_dim: int
+    key: PRNGKeyArray, dictionary_size: Size, input_dim: Size
 ) -> Float[Array, "K d"]:
     """Tokens uniform on the unit sphere: the theory of yang2024."""
     owner = "unit_tokens"

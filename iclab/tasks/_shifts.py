@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from iclab.core import (
+    Size,
     checked,
     covariance_matrix,
     finite_number,
@@ -15,9 +16,10 @@ from iclab.core import (
     square_matrix,
     square_root,
 )
-from iclab.tasks._task import AbstractTask
+from iclab.tasks._task import AbstractTask, Latent
 
 
+@checked
 class AbstractShift(AbstractTask):
     """A task like `task` but for the one piece that a final class replaces."""
 
@@ -27,29 +29,32 @@ class AbstractShift(AbstractTask):
         return self.task.latent(key)
 
     def inputs(
-        self, latent: Any, count: int, key: PRNGKeyArray
+        self, latent: Latent, count: Size, key: PRNGKeyArray
     ) -> Float[Array, "count d"]:
         return self.task.inputs(latent, count, key)
 
     def labels(
-        self, latent: Any, inputs: Float[Array, "count d"]
+        self, latent: Latent, inputs: Float[Array, "count d"]
     ) -> Float[Array, " count"]:
         return self.task.labels(latent, inputs)
 
     def noise(
-        self, latent: Any, count: int, key: PRNGKeyArray
+        self, latent: Latent, count: Size, key: PRNGKeyArray
     ) -> Float[Array, " count"]:
         return self.task.noise(latent, count, key)
 
     def query(
-        self, latent: Any, examples: Float[Array, "n d"], key: PRNGKeyArray
+        self, latent: Latent, examples: Float[Array, "n d"], key: PRNGKeyArray
     ) -> Float[Array, " d"]:
         return self.task.query(latent, examples, key)
 
-    def target_noise(self, latent: Any, key: PRNGKeyArray) -> Float[Array, ""] | float:
+    def target_noise(
+        self, latent: Latent, key: PRNGKeyArray
+    ) -> Float[Array, ""] | float:
         return self.task.target_noise(latent, key)
 
 
+@checked
 class TaskShift(AbstractShift):
     """Inputs and query of `task`, labels (weights and noise too) of `labelling`.
 
@@ -60,7 +65,6 @@ class TaskShift(AbstractShift):
     labelling: AbstractTask
     dimension: int
 
-    @checked
     def __init__(self, task: AbstractTask, labelling: AbstractTask):
         self.task, self.labelling = task, labelling
         self.dimension = task.dimension
@@ -74,31 +78,32 @@ class TaskShift(AbstractShift):
         return self.task.latent(first), self.labelling.latent(second)
 
     def inputs(
-        self, latent: tuple[Any, Any], count: int, key: PRNGKeyArray
+        self, latent: Latent, count: Size, key: PRNGKeyArray
     ) -> Float[Array, "count d"]:
         return self.task.inputs(latent[0], count, key)
 
     def labels(
-        self, latent: tuple[Any, Any], inputs: Float[Array, "count d"]
+        self, latent: Latent, inputs: Float[Array, "count d"]
     ) -> Float[Array, " count"]:
         return self.labelling.labels(latent[1], inputs)
 
     def noise(
-        self, latent: tuple[Any, Any], count: int, key: PRNGKeyArray
+        self, latent: Latent, count: Size, key: PRNGKeyArray
     ) -> Float[Array, " count"]:
         return self.labelling.noise(latent[1], count, key)
 
     def query(
-        self, latent: tuple[Any, Any], examples: Float[Array, "n d"], key: PRNGKeyArray
+        self, latent: Latent, examples: Float[Array, "n d"], key: PRNGKeyArray
     ) -> Float[Array, " d"]:
         return self.task.query(latent[0], examples, key)
 
     def target_noise(
-        self, latent: tuple[Any, Any], key: PRNGKeyArray
+        self, latent: Latent, key: PRNGKeyArray
     ) -> Float[Array, ""] | float:
         return self.labelling.target_noise(latent[1], key)
 
 
+@checked
 class QueryShift(AbstractShift):
     """Prompts of `task` whose query comes from N(0, `query_covariance`).
 
@@ -109,7 +114,6 @@ class QueryShift(AbstractShift):
     dimension: int
     _query_root: Float[Array, "d d"]
 
-    @checked
     def __init__(self, task: AbstractTask, query_covariance: Float[Array, "d d"]):
         self.task, self.dimension = task, task.dimension
         Q = covariance_matrix(
@@ -122,11 +126,12 @@ class QueryShift(AbstractShift):
         self._query_root = square_root(Q)
 
     def query(
-        self, latent: Any, examples: Float[Array, "n d"], key: PRNGKeyArray
+        self, latent: Latent, examples: Float[Array, "n d"], key: PRNGKeyArray
     ) -> Float[Array, " d"]:
         return self._query_root @ jax.random.normal(key, (self.dimension,))
 
 
+@checked
 class NoisyLabels(AbstractShift):
     """Prompts of `task` with noise N(0, `noise_std`²) on the examples, and no other.
 
@@ -137,17 +142,17 @@ class NoisyLabels(AbstractShift):
     noise_std: float | Float[Array, ""]
     dimension: int
 
-    @checked
     def __init__(self, task: AbstractTask, noise_std: float | Float[Array, ""]):
         finite_number(noise_std, "NoisyLabels", "noise_std", at_least=0)
         self.task, self.dimension, self.noise_std = task, task.dimension, noise_std
 
     def noise(
-        self, latent: Any, count: int, key: PRNGKeyArray
+        self, latent: Latent, count: Size, key: PRNGKeyArray
     ) -> Float[Array, " count"]:
         return self.noise_std * jax.random.normal(key, (count,))
 
 
+@checked
 class OrthogonalQuery(AbstractShift):
     """Prompts of `task` whose query is orthogonal to every example.
 
@@ -160,12 +165,11 @@ class OrthogonalQuery(AbstractShift):
     task: AbstractTask
     dimension: int
 
-    @checked
     def __init__(self, task: AbstractTask):
         self.task, self.dimension = task, task.dimension
 
     def query(
-        self, latent: Any, examples: Float[Array, "n d"], key: PRNGKeyArray
+        self, latent: Latent, examples: Float[Array, "n d"], key: PRNGKeyArray
     ) -> Float[Array, " d"]:
         rule = f"fewer than the dimension {self.dimension}"
         enough = len(examples) < self.dimension
@@ -175,6 +179,7 @@ class OrthogonalQuery(AbstractShift):
         return query - basis @ (basis.T @ query)
 
 
+@checked
 class CovariateShift(AbstractShift):
     """Prompts of `task` with every input, the query too, multiplied by `transform`.
 
@@ -188,7 +193,6 @@ class CovariateShift(AbstractShift):
     transform: Float[Array, "d d"]
     dimension: int
 
-    @checked
     def __init__(self, task: AbstractTask, transform: Float[Array, "d d"]):
         self.task, self.dimension = task, task.dimension
         self.transform = square_matrix(
@@ -196,11 +200,11 @@ class CovariateShift(AbstractShift):
         )
 
     def inputs(
-        self, latent: Any, count: int, key: PRNGKeyArray
+        self, latent: Latent, count: Size, key: PRNGKeyArray
     ) -> Float[Array, "count d"]:
         return self.task.inputs(latent, count, key) @ self.transform.T
 
     def query(
-        self, latent: Any, examples: Float[Array, "n d"], key: PRNGKeyArray
+        self, latent: Latent, examples: Float[Array, "n d"], key: PRNGKeyArray
     ) -> Float[Array, " d"]:
         return self.transform @ self.task.query(latent, examples, key)

@@ -1,19 +1,36 @@
 """What a task is: a distribution over prompts."""
 
 import abc
-from typing import Any
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from iclab.core import Prompt, positive_integer
+from iclab.core import Own, Prompt, Size, checked, finite_array, positive_integer
 
 # Every source of randomness has a stream of its own, so that changing one (more noise,
 # another query) leaves the others' draws as they were.
 _LATENT, _INPUTS, _NOISE, _QUERY, _QUERY_NOISE = range(5)
 
 
+def _as_drawn(task: "AbstractTask", value: Any) -> Any:
+    """`value` if it is made of arrays of the same shapes as a draw of `task`."""
+    like, tree = jax.tree.flatten(jax.eval_shape(task.latent, jax.random.key(0)))
+    parts = [jnp.asarray(one) for one in tree.flatten_up_to(value)]
+    for part, one in zip(parts, like, strict=True):
+        if part.shape != one.shape or jnp.issubdtype(part.dtype, jnp.complexfloating):
+            raise ValueError(f"not of shape {one.shape}")
+        finite_array(part, "latent", "latent")
+    return tree.unflatten(parts)
+
+
+# What a method gets that another one, `latent`, has drawn.
+Latent = Annotated[Any, Own("what the task's own `latent(key)` draws", _as_drawn)]
+
+
+@checked
 class AbstractTask(eqx.Module):
     """A distribution over prompts, in the pieces that shifts replace one by one.
 
@@ -30,33 +47,35 @@ class AbstractTask(eqx.Module):
 
     @abc.abstractmethod
     def inputs(
-        self, latent: Any, count: int, key: PRNGKeyArray
+        self, latent: Latent, count: Size, key: PRNGKeyArray
     ) -> Float[Array, "count d"]:
         """Draw `count` inputs."""
 
     @abc.abstractmethod
     def labels(
-        self, latent: Any, inputs: Float[Array, "count d"]
+        self, latent: Latent, inputs: Float[Array, "count d"]
     ) -> Float[Array, " count"]:
         """Noiseless labels of inputs."""
 
     @abc.abstractmethod
     def noise(
-        self, latent: Any, count: int, key: PRNGKeyArray
+        self, latent: Latent, count: Size, key: PRNGKeyArray
     ) -> Float[Array, " count"]:
         """Draw the noise on the labels of `count` examples."""
 
     def query(
-        self, latent: Any, examples: Float[Array, "n d"], key: PRNGKeyArray
+        self, latent: Latent, examples: Float[Array, "n d"], key: PRNGKeyArray
     ) -> Float[Array, " d"]:
         """Draw the query; by default from the law of the inputs."""
         return self.inputs(latent, 1, key)[0]
 
-    def target_noise(self, latent: Any, key: PRNGKeyArray) -> Float[Array, ""] | float:
+    def target_noise(
+        self, latent: Latent, key: PRNGKeyArray
+    ) -> Float[Array, ""] | float:
         """Noise on the query's label; by default the target is noiseless."""
         return 0.0
 
-    def sample(self, key: PRNGKeyArray, examples: int) -> Prompt:
+    def sample(self, key: PRNGKeyArray, examples: Size) -> Prompt:
         """Draw one prompt with `examples` examples."""
         n = positive_integer(examples, type(self).__name__, "examples")
         stream = lambda index: jax.random.fold_in(key, index)  # noqa: E731
@@ -68,7 +87,7 @@ class AbstractTask(eqx.Module):
         target = target + self.target_noise(latent, stream(_QUERY_NOISE))
         return Prompt(X, y, x_q, target)
 
-    def sample_batch(self, key: PRNGKeyArray, prompts: int, examples: int) -> Prompt:
+    def sample_batch(self, key: PRNGKeyArray, prompts: Size, examples: Size) -> Prompt:
         """Draw `prompts` prompts; every field gets a leading axis."""
         owner = type(self).__name__
         keys = jax.random.split(key, positive_integer(prompts, owner, "prompts"))

@@ -4,12 +4,13 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import numpy as np
 from jaxtyping import PyTree
 
+from iclab._reading import Json, Positive, Rule, Whole
 from iclab.core import (
     DamagedFile,
     checked,
@@ -27,18 +28,34 @@ _HOOKS = "hooks/"
 _NAME = re.compile(r"step-(\d{9,})\.safetensors")
 
 
+def _is_state(value: Any) -> bool:
+    return all(
+        np.asarray(leaf).dtype.kind in "biufV" for leaf in jax.tree.leaves(value)
+    )
+
+
+State = Annotated[Any, Rule("a tree of arrays of numbers", _is_state)]
+Like = Annotated[
+    Mapping[str, Any],
+    Rule(
+        "a tree of arrays with a `history`",
+        lambda tree: hasattr(tree.get("history"), "shape"),
+    ),
+]
+
+
 class OtherConfiguration(ValueError):
     """A checkpoint of a run with other settings than this one's."""
 
 
+@checked
 class Checkpoints:
     """The checkpoints of one run, in a folder; the last `keep` of them stay.
 
     Two by default: if the last is damaged, the one before it serves.
     """
 
-    @checked
-    def __init__(self, folder: str | os.PathLike[str], *, keep: int = 2):
+    def __init__(self, folder: str | os.PathLike[str], *, keep: Positive = 2):
         self.folder = Path(folder)
         self.keep = keep
 
@@ -49,13 +66,11 @@ class Checkpoints:
         found = map(_NAME.fullmatch, os.listdir(self.folder))
         return sorted((int(match[1]) for match in found if match), reverse=True)
 
-    def path(self, step: int) -> Path:
+    def path(self, step: Whole) -> Path:
         """File of the checkpoint of a step."""
         return self.folder / f"step-{step:09d}.safetensors"
 
-    def save(
-        self, step: int, state: PyTree[Any], configuration: Mapping[str, Any]
-    ) -> None:
+    def save(self, step: Whole, state: State, configuration: Json) -> None:
         """Write a checkpoint whole, then let go of what it replaces.
 
         These are the oldest ones, those of later steps, which `load` found damaged, and
@@ -71,8 +86,8 @@ class Checkpoints:
 
     def load(
         self,
-        like: Mapping[str, Any],
-        configuration: Mapping[str, Any],
+        like: Like,
+        configuration: Json,
         *,
         warn: Callable[[str], None],
     ) -> tuple[int, dict[str, Any]] | None:

@@ -75,6 +75,7 @@ def fit(
     return course.run()
 
 
+@checked
 class Course(Generic[ModelT]):
     """A training under way: what hooks look at.
 
@@ -82,7 +83,6 @@ class Course(Generic[ModelT]):
     last checkpoint, if a hook writes them.
     """
 
-    @checked
     def __init__(
         self,
         owner: str,

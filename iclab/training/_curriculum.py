@@ -2,22 +2,34 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from iclab.core import positive_integer, require
+from iclab._reading import Rule, Whole
+from iclab.core import Size, checked, is_traced, positive_integer, require
 
 
+def _is_step(value: Any) -> bool:
+    known = isinstance(value, int) and not isinstance(value, bool)
+    if hasattr(value, "dtype"):
+        known = jnp.issubdtype(value.dtype, jnp.integer)
+    return known and (is_traced(value) or bool(np.all(np.asarray(value) >= 0)))
+
+
+Step = Annotated[Any, Rule("an integer ≥ 0 or an array of such", _is_step)]
+
+
+@checked
 @dataclass(frozen=True)
 class Ramp:
     """From `start` to `end` in `stairs` stairs of `every` steps each, then `end`."""
 
-    start: int
-    end: int
+    start: Size
+    end: Size
     stairs: int = 1
     every: int = 1
 
@@ -27,31 +39,35 @@ class Ramp:
         rule = f"at least `start` = {self.start}"
         require(self.end >= self.start, "Ramp", "end", rule, self.end)
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: Step) -> Any:
         """Value at a step: an `int` for an `int`, an array for an array."""
         smallest = min if isinstance(step, int) else jnp.minimum
         climbed = smallest(step // self.every, self.stairs)
         return self.start + (self.end - self.start) * climbed // self.stairs
 
+    @checked(finite=False)
     def leaves_at(self, value: int) -> float:
         """First step at which the ramp is above `value`; infinity if it never is."""
         if value >= self.end:
             return math.inf
-        stair = next(k for k in range(self.stairs + 1) if self(k * self.every) > value)
+        missing, height = value + 1 - self.start, self.end - self.start
+        stair = -(-missing * self.stairs // height) if missing > 0 else 0
         return stair * self.every
 
 
+@checked
 class Stage(eqx.Module):
     """How much of a prompt counts at a step: its first points and dimensions.
 
     `points` is the number that arrays have room for, and static: a new one compiles.
     """
 
-    points: int = eqx.field(static=True)
+    points: Size = eqx.field(static=True)
     active_points: Int[Array, ""]
     active_dimensions: Int[Array, ""]
 
 
+@checked
 @dataclass(frozen=True)
 class Curriculum:
     """Ramps of the number of points of a prompt (its query is one) and of dimensions.
@@ -62,19 +78,19 @@ class Curriculum:
 
     points: Ramp
     dimensions: Ramp
-    shapes: int = 4
+    shapes: Size = 4
 
     def __post_init__(self):
         positive_integer(self.shapes, "Curriculum", "shapes")
 
     @classmethod
-    def constant(cls, points: int, dimensions: int) -> "Curriculum":
+    def constant(cls, points: Size, dimensions: Size) -> "Curriculum":
         """No curriculum: everything from the first step on."""
         return cls(Ramp(points, points), Ramp(dimensions, dimensions), 1)
 
     @classmethod
     def growing(
-        cls, points: int, dimensions: int, *, every: int = 2000
+        cls, points: Size, dimensions: Size, *, every: Whole = 2000
     ) -> "Curriculum":
         """Active dimensions d₀ = ⌈d/4⌉ → d by one, points 2d₀ + 1 → all, together.
 
@@ -89,7 +105,7 @@ class Curriculum:
             Ramp(first, dimensions, stairs, every),
         )
 
-    def room(self, step: int) -> int:
+    def room(self, step: Whole) -> int:
         """Length that prompts of a step are padded to."""
         start, end = self.points.start, self.points.end
         lengths = start + -(
@@ -97,11 +113,12 @@ class Curriculum:
         )
         return int(lengths[np.searchsorted(lengths, self.points(step))])
 
-    def leaves_at(self, step: int) -> float:
+    @checked(finite=False)
+    def leaves_at(self, step: Whole) -> float:
         """First step after `step` whose prompts are padded to another length."""
         return self.points.leaves_at(self.room(step))
 
-    def stage(self, step: Int[Array, ""], room: int) -> Stage:
+    def stage(self, step: Int[Array, ""], room: Size) -> Stage:
         """What counts at a (traced) step."""
         return Stage(room, self.points(step), self.dimensions(step))
 

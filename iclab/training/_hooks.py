@@ -1,7 +1,7 @@
 """What may happen along a training, beside the training itself."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax
@@ -9,10 +9,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
+from iclab._reading import Rule
 from iclab.core import Size, checked, finite_number, positive_integer, require
 from iclab.training._problem import AbstractProblem, drawn
 
 
+def _is_course(value: Any) -> bool:
+    parts = ("step", "steps", "first", "losses", "owner")
+    return all(hasattr(value, name) for name in parts)
+
+
+AnyCourse = Annotated[Any, Rule("a `Course`, as `train` gives one", _is_course)]
+
+
+@checked
 class Hook:
     """Something that looks at a training on its way, and may end it.
 
@@ -35,13 +45,13 @@ class Hook:
     # Whether it keeps the state of the training, so that nobody else has to.
     keeps: bool = False
 
-    def begin(self, course: Any) -> None:
+    def begin(self, course: AnyCourse) -> None:
         """Called once, before everything."""
 
-    def __call__(self, course: Any) -> str | None:
+    def __call__(self, course: AnyCourse) -> str | None:
         """Look at `course`, a `Course`; a reason ends it."""
 
-    def stopped(self, course: Any) -> None:
+    def stopped(self, course: AnyCourse) -> None:
         """Called when something ended the training before its last step."""
 
     def close(self) -> None:
@@ -52,21 +62,21 @@ class Hook:
         """What a resumed run must know of this one: it goes into checkpoints."""
         return {}
 
-    def recall(self, memory: dict[str, np.ndarray], course: Any) -> None:
+    def recall(self, memory: dict[str, np.ndarray], course: AnyCourse) -> None:
         """Take up the memory of the run that is resumed."""
 
 
+@checked
 class Record(Hook):
     """Keeps `look(model)` at the start, at every multiple of `every` and at the end."""
 
-    @checked
     def __init__(self, look: Callable[[Any], PyTree], every: int):
         self.every = positive_integer(every, "Record", "every")
         self._raw, self._look = look, eqx.filter_jit(look)
         self._values: list[PyTree] = []
         self._steps: list[int] = []
 
-    def __call__(self, course: Any) -> None:
+    def __call__(self, course: AnyCourse) -> None:
         due = course.due(self.every) or not self._steps
         if due and course.step not in self._steps[-1:]:
             seen = self._look(course.model)
@@ -90,15 +100,17 @@ class Record(Hook):
         leaves = enumerate(jax.tree.leaves(self.values))
         return {"steps": self.steps} | {str(i): leaf for i, leaf in leaves}
 
-    def recall(self, memory: dict[str, np.ndarray], course: Any) -> None:
+    def recall(self, memory: dict[str, np.ndarray], course: AnyCourse) -> None:
         tree = jax.tree.structure(eqx.filter_eval_shape(self._raw, course.model))
         leaves = [memory.get(str(i)) for i in range(tree.num_leaves)]
         if all(leaf is not None for leaf in leaves):
+            _knows(memory, "Record.recall", "steps")
             self._steps = memory["steps"].tolist()
             rows = zip(*leaves, strict=True)
             self._values = [jax.tree.unflatten(tree, row) for row in rows]
 
 
+@checked
 class Validation(Hook):
     """The loss on `count` samples of `problem` that stay the same, from time to time.
 
@@ -115,7 +127,6 @@ class Validation(Hook):
     as it will be at the end of it. `train` writes the loss into its metrics.
     """
 
-    @checked
     def __init__(
         self,
         problem: AbstractProblem,
@@ -141,12 +152,12 @@ class Validation(Hook):
         """When it was found."""
         return np.array(self._steps, int)
 
-    def begin(self, course: Any) -> None:
+    def begin(self, course: AnyCourse) -> None:
         one = not course.runs
-        require(one, "Validation", "runs", "those of one model", course.runs)
+        require(one, "Validation", "course", "of one model", f"runs {course.runs}")
         self._samples = course.cast(self._samples)
 
-    def __call__(self, course: Any) -> None:
+    def __call__(self, course: AnyCourse) -> None:
         due = course.due(self.every) or not self._steps
         if not due or course.step in self._steps[-1:]:
             return
@@ -163,23 +174,26 @@ class Validation(Hook):
         best = {f"best.{i}": np.asarray(leaf) for i, leaf in leaves}
         return {"losses": self.losses, "steps": self.steps, **best}
 
-    def recall(self, memory: dict[str, np.ndarray], course: Any) -> None:
+    def recall(self, memory: dict[str, np.ndarray], course: AnyCourse) -> None:
+        _knows(memory, "Validation.recall", "losses", "steps")
         self._losses, self._steps = (
             memory[name].tolist() for name in ("losses", "steps")
         )
         arrays, rest = eqx.partition(course.model, eqx.is_array)
         tree = jax.tree.structure(arrays)
-        best = [jnp.asarray(memory[f"best.{i}"]) for i in range(tree.num_leaves)]
+        places = [f"best.{i}" for i in range(tree.num_leaves)]
+        _knows(memory, "Validation.recall", *places)
+        best = [jnp.asarray(memory[place]) for place in places]
         self.best = eqx.combine(jax.tree.unflatten(tree, best), rest)
 
 
+@checked
 class EarlyStopping(Hook):
     """Ends training when a validation has not fallen for `patience` looks.
 
     To have fallen, a loss must be below the least one before by more than `margin`.
     """
 
-    @checked
     def __init__(
         self, validation: Validation, *, patience: int = 10, margin: float = 0.0
     ):
@@ -189,17 +203,24 @@ class EarlyStopping(Hook):
         finite_number(margin, "EarlyStopping", "margin", at_least=0)
         self._margin = margin
 
-    def begin(self, course: Any) -> None:
+    def begin(self, course: AnyCourse) -> None:
         here = self._validation in course.hooks
         rule = "among the hooks too"
         require(here, "EarlyStopping", "validation", rule, "another")
 
-    def __call__(self, course: Any) -> str | None:
+    def __call__(self, course: AnyCourse) -> str | None:
         losses = self._validation.losses
         bounds = np.minimum.accumulate(losses[:-1]) - self._margin
         fell = np.flatnonzero(losses[1:] < bounds)
         since = len(losses) - 1 - (fell[-1] + 1 if len(fell) else 0)
         return "early stopping" if since >= self._patience else None
+
+
+def _knows(memory: Mapping[str, Any], owner: str, *names: str) -> None:
+    """Refuse the memory of something else."""
+    missing = [name for name in names if not hasattr(memory.get(name), "tolist")]
+    rule = "what `memory` of the same hook was"
+    require(not missing, owner, "memory", rule, f"nothing under {missing}")
 
 
 @eqx.filter_jit

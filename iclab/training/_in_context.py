@@ -14,6 +14,7 @@ from iclab.training._losses import Loss, squared
 from iclab.training._problem import AbstractProblem
 
 
+@checked
 class InContext(AbstractProblem):
     r"""Mean error of predictions in prompts of `task`, squared unless `loss` is given.
 
@@ -36,7 +37,6 @@ class InContext(AbstractProblem):
     positions: Literal["all", "final"]
     pointwise: Loss
 
-    @checked
     def __init__(
         self,
         task: AbstractTask,

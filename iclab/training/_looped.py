@@ -13,10 +13,13 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from iclab.core import (
     Prompt,
     Size,
+    array_size,
     checked,
     finite_number,
+    is_traced,
     positive_integer,
     require,
+    same_dimension,
     symmetric_matrix,
 )
 from iclab.models import UntiedTransformer
@@ -94,6 +97,7 @@ def looped_gradient_flow(
     return eqx.tree_at(lambda flow: (flow.model, flow.records), flow, found)
 
 
+@checked(types_only=True)
 class Loops(eqx.Module):
     """Looped models of the same size: `loops` layers with weights `A` and `u`.
 
@@ -107,7 +111,27 @@ class Loops(eqx.Module):
     loops: Int[Array, "*counts"]
     most: int = eqx.field(static=True)
 
+    def __check_init__(self):
+        owner, most = "Loops", array_size(self.most, "Loops", "most")
+        square = self.A.ndim >= 2 and self.A.shape[-1] == self.A.shape[-2]
+        rule, found = "d×d matrices, with axes in front", f"shape {self.A.shape}"
+        require(square, owner, "A", rule, found)
+        rule = f"vectors to `A` of shape {self.A.shape}"
+        same = self.u.shape == self.A.shape[:-1]
+        require(same, owner, "u", rule, f"shape {self.u.shape}")
+        known = is_traced(self.loops) or np.all(np.asarray(self.loops) >= 0)
+        require(bool(known), owner, "loops", "integers ≥ 0", self.loops)
+        known = is_traced(self.loops) or np.all(np.asarray(self.loops) <= most)
+        require(bool(known), owner, "loops", f"at most `most` = {most}", self.loops)
+
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
+        one = self.loops.ndim == 0 and self.A.ndim in (2, 3)
+        rule = "of one run, without axes in front (`jax.vmap` takes them off)"
+        require(one, "Loops", "loops", rule, f"shape {self.loops.shape}")
+        layers = self.most if self.A.ndim == 2 else len(self.A)
+        rule = f"weights of {self.most} layers, as many as there may be"
+        require(layers == self.most, "Loops", "A", rule, f"shape {self.A.shape}")
+        same_dimension("Loops", self.A.shape[-1], prompt)
         # Weights of zero leave a prompt as it is: layers beyond `loops` do nothing.
         active = (jnp.arange(self.most) < self.loops).astype(float)
         A, u = (self.A, self.u) if self.A.ndim == 3 else (self.A[None], self.u[None])

@@ -19,6 +19,7 @@ def squared(
     return (prediction - target) ** 2
 
 
+@checked(types_only=True)
 @dataclass(frozen=True)
 class Huber:
     """½(ŷ − y)² where that is at most δ²/2 with δ = `threshold`, and beyond it the

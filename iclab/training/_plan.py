@@ -10,7 +10,8 @@ import jax
 import numpy as np
 import optax
 
-from iclab.core import array_size, finite_number, positive_integer, require
+from iclab._reading import Positive
+from iclab.core import array_size, checked, finite_number, positive_integer, require
 from iclab.training._own_code import code_differs, own_code
 
 # How the names of settings end that are code.
@@ -19,6 +20,7 @@ _CODE = ".code()"
 Precision = Literal["float32", "float64", "bfloat16"]
 
 
+@checked(types_only=True)
 @dataclass(frozen=True)
 class Optimiser:
     """Adam, AdamW or SGD with a schedule and clipping, as plain values.
@@ -56,7 +58,7 @@ class Optimiser:
         """Whether a step does not depend on how many there will be."""
         return self.schedule == "constant"
 
-    def rate(self, steps: int) -> Callable[[Any], Any]:
+    def rate(self, steps: Positive) -> Callable[[Any], Any]:
         """Learning rate by step of a run of so many steps."""
         peak, rest = self.learning_rate, max(steps - self.warmup, 1)
         after = {
@@ -69,7 +71,7 @@ class Optimiser:
         rise = optax.linear_schedule(peak / self.warmup, peak, self.warmup - 1)
         return optax.join_schedules([rise, after], [self.warmup])
 
-    def transformation(self, steps: int) -> optax.GradientTransformation:
+    def transformation(self, steps: Positive) -> optax.GradientTransformation:
         """The optax optimiser of a run of so many steps."""
         rate = self.rate(steps)
         method = {

@@ -12,6 +12,7 @@ from iclab.core import Size, checked, require
 from iclab.training._curriculum import Curriculum, Stage
 
 
+@checked
 class AbstractProblem(eqx.Module):
     """Samples and a loss: all that the trainer knows about what it trains."""
 
@@ -28,13 +29,14 @@ class AbstractProblem(eqx.Module):
         """Mean loss over samples, which have a leading axis."""
 
     def batch(
-        self, key: PRNGKeyArray, step: Int[Array, ""], size: int, stage: Stage
+        self, key: PRNGKeyArray, step: Int[Array, ""], size: Size, stage: Stage
     ) -> PyTree[Array]:
         """Samples of a step, `size` along a leading axis; by default fresh ones."""
         keys = jax.random.split(jax.random.fold_in(key, step), size)
         return jax.vmap(lambda one: self.sample(one, stage))(keys)
 
 
+@checked
 class FixedSet(AbstractProblem):
     """Another problem on `count` samples that are drawn once, from `key`.
 
@@ -47,13 +49,14 @@ class FixedSet(AbstractProblem):
     samples: PyTree[Array]
     curriculum: Curriculum
 
-    @checked
     def __init__(self, problem: AbstractProblem, count: Size, *, key: PRNGKeyArray):
         self.problem, self.curriculum = problem, problem.curriculum
         ramps = self.curriculum.points, self.curriculum.dimensions
         flat = all(ramp.start == ramp.end for ramp in ramps)
         require(flat, "FixedSet", "problem", "one without a curriculum", "one that has")
         self.samples = drawn(problem, self.curriculum.last(), count, key)
+        known = bool(jax.tree.leaves(self.samples))
+        require(known, "FixedSet", "problem", "one that draws samples", "one without")
 
     def sample(self, key: PRNGKeyArray, stage: Stage) -> PyTree[Array]:
         """One of the set."""
@@ -61,10 +64,11 @@ class FixedSet(AbstractProblem):
         return jax.tree.map(lambda leaf: leaf[index], self.samples)
 
     def batch(
-        self, key: PRNGKeyArray, step: Int[Array, ""], size: int, stage: Stage
+        self, key: PRNGKeyArray, step: Int[Array, ""], size: Size, stage: Stage
     ) -> PyTree[Array]:
         count = self._count
-        require(size <= count, "FixedSet", "batch", f"at most {count} samples", size)
+        rule = f"at most {count} samples, all there are, in a batch"
+        require(size <= count, "FixedSet", "size", rule, size)
         an_epoch = count // size
         of_epoch = jax.random.fold_in(key, step // an_epoch)
         order = jax.random.permutation(of_epoch, count)
@@ -81,6 +85,7 @@ class FixedSet(AbstractProblem):
         return len(jax.tree.leaves(self.samples)[0])
 
 
+@checked
 class Exact(AbstractProblem):
     """A loss that needs no samples: a function of the model alone.
 
@@ -90,7 +95,6 @@ class Exact(AbstractProblem):
     function: Callable[[Any], Float[Array, ""]]
     curriculum: Curriculum
 
-    @checked
     def __init__(self, function: Callable[[Any], Float[Array, ""]]):
         self.function, self.curriculum = function, Curriculum.constant(1, 1)
 
@@ -98,7 +102,7 @@ class Exact(AbstractProblem):
         """Nothing."""
 
     def batch(
-        self, key: PRNGKeyArray, step: Int[Array, ""], size: int, stage: Stage
+        self, key: PRNGKeyArray, step: Int[Array, ""], size: Size, stage: Stage
     ) -> None:
         """Nothing."""
 

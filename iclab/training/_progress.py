@@ -7,13 +7,15 @@ from typing import Any
 import jax
 import numpy as np
 
+from iclab.core import checked
 from iclab.runs import NotebookBar, bench, notebook_bar
-from iclab.training._hooks import Hook
+from iclab.training._hooks import AnyCourse, Hook
 
 # Seconds until the next line: more in a long run, but never minutes.
 _SHORTEST, _LONGEST = 10.0, 60.0
 
 
+@checked
 class Progress(Hook):
     """Says on standard error how far a training is.
 
@@ -30,7 +32,7 @@ class Progress(Hook):
         self._lines = False
         self._said: tuple[int, float] | None = None
 
-    def begin(self, course: Any) -> None:
+    def begin(self, course: AnyCourse) -> None:
         if self._show is None and bench() is not None:
             return  # the job's own process has nothing to say, whoever runs it does
         bar = sys.stderr.isatty() if self._show is None else self._show
@@ -45,7 +47,7 @@ class Progress(Hook):
         self._lines = self._show is None and not silent and first
         self._begun = time.monotonic()
 
-    def __call__(self, course: Any) -> None:
+    def __call__(self, course: AnyCourse) -> None:
         step, steps = course.step, course.steps
         text, shown = "", self._bar is not None or self._notebook is not None
         if shown and step > course.first:

@@ -115,6 +115,7 @@ def batch_loss(
     return jnp.mean(loss(predict(labels[:, :context_length]), labels)) / 2
 
 
+@checked
 class OverRepresentation(AbstractProblem):
     """`batch_loss` on label vectors of `task`, for `MultiHeadSoftmax` and `Encoder`.
 
@@ -126,7 +127,6 @@ class OverRepresentation(AbstractProblem):
     curriculum: Curriculum
     pointwise: Loss
 
-    @checked
     def __init__(self, task: Representation, *, loss: Loss = squared):
         self.task, self.pointwise = task, loss
         self.curriculum = Curriculum.constant(task.dictionary_size, task.dimension)

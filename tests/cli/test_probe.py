@@ -127,14 +127,14 @@ def test_what_a_word_may_mean(folder):
     assert isinstance(newton, IterativeNewton)
 
 
-FUNCTION = "`predictor` must fit the rest: Foreign: `function` must be"
+FUNCTION = "`predictor` does not fit: the `function` of Foreign must be"
 BAD = {
     "mine.py:two_columns --dimension 2": f"{FUNCTION} a function that returns"
     " shape (16,), a number a prompt, got shape (16, 2)",
     "mine.py:nan --dimension 2": f"{FUNCTION} a function that returns"
     " finite numbers, got 16 of 16 that are not",
-    "mine.py:raises --dimension 2": "Foreign: `function` raised RuntimeError: no device"
-    " at all",
+    "mine.py:raises --dimension 2": "`predictor` does not fit: the `function` of"
+    " Foreign raised RuntimeError: no device at all",
     "mine.py:moody --dimension 2": f"{FUNCTION} deterministic, got two"
     " calls on the same prompts that differ by 1",
     "mine.py:three --dimension 2": "mine.py has no function 'three'",

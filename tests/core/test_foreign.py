@@ -93,7 +93,7 @@ def test_a_function_that_raises():
 
 
 def test_no_function(unchecked):
-    rule = "must be a function of (examples, labels, queries), got int"
+    rule = "must be a function of (examples, labels, queries), got 3"
     with refused(f"Foreign: `function` {rule}"):
         Foreign(3)  # pyright: ignore[reportArgumentType]
 

@@ -37,8 +37,8 @@ def test_lengths_may_be_known_inside_jit():
 @pytest.mark.usefixtures("unchecked")
 def test_lengths_are_integers():
     with refused(
-        "FirstLabels.at_lengths: `lengths` must be a list of integers, at least one,"
-        " got float64 of shape (1,)"
+        "FirstLabels.at_lengths: `lengths` must be a vector of integers, got float64 of"
+        " shape (1,)"
     ):
         FirstLabels().at_lengths(PROMPT, cast(Any, [1.5]))
 

@@ -119,8 +119,9 @@ def test_a_mean_of_one_prompt_is_told():
             lambda: _risks(
                 {"lsa": LinearSelfAttention.from_blocks(jnp.eye(2), 1.0)}, 9
             ),
-            "sampled_risk: `predictors` must fit the rest: LinearSelfAttention:"
-            " `prompt` must be of dimension 2, the predictor's own, got dimension 3",
+            "sampled_risk: `predictors` does not fit: the `prompt` of"
+            " LinearSelfAttention must be of dimension 2, the predictor's own, got"
+            " dimension 3",
         ),
     ],
 )

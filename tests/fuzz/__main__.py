@@ -2,6 +2,8 @@
 
 import argparse
 import collections
+import concurrent.futures
+import functools
 import multiprocessing
 import sys
 from pathlib import Path
@@ -17,8 +19,9 @@ from tests.fuzz.campaign import (
     serve,
 )
 
-# A process that says nothing for this long is in compiled code that hears no signal.
-_SILENCE = 3 * SECONDS
+# A process that says nothing for so long, by the clock of a machine that may be busy,
+# is in compiled code that hears no signal.
+_SILENCE = 15 * SECONDS
 
 _UNEXPECTED = "unexpected"
 
@@ -46,13 +49,17 @@ def main() -> int:
         "--only", default="", metavar="TEXT", help="functions whose name has this text"
     )
     parser.add_argument(
+        "--processes", type=int, default=1, metavar="N", help="at the same time"
+    )
+    parser.add_argument(
         "--record", type=Path, metavar="FILE", help="write a table of this, in Markdown"
     )
     options = parser.parse_args()
-    made: list[Ended] = []
-    number, last = options.first, options.first + options.calls
-    while number < last:
-        number = _until_death(number, last, options.only, made)
+    first, last, side = options.first, options.first + options.calls, options.processes
+    ends = [first + options.calls * part // side for part in range(side + 1)]
+    with concurrent.futures.ThreadPoolExecutor(side) as pool:
+        parts = pool.map(functools.partial(_made, options.only), ends, ends[1:])
+        made = [one for part in parts for one in part]
     found = [one for one in made if one.surprise is not None]
     kinds = collections.Counter(one.callee for one in found)
     for name, times in kinds.most_common():
@@ -61,9 +68,18 @@ def main() -> int:
     print(text)
     if options.record is not None:
         commit = str(provenance()["commit"])[:12]
-        said = f"Calls {options.first} to {last - 1}; commit {commit}."
+        said = f"Calls {first} to {last - 1}; commit {commit}."
         options.record.write_text(f"{_HEAD}{text}\n\n{said}\n", encoding="utf-8")
     return 1 if found else 0
+
+
+def _made(only: str, first: int, last: int) -> list[Ended]:
+    """Calls one after the other, in one process as long as it lives."""
+    made: list[Ended] = []
+    number = first
+    while number < last:
+        number = _until_death(number, last, only, made)
+    return made
 
 
 def table(made: list[Ended]) -> str:

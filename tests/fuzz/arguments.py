@@ -22,7 +22,7 @@ import optax
 from jaxtyping import AbstractArray
 
 import iclab
-from iclab import evidence, papers
+from iclab import evidence, papers, training
 
 # Nothing to call, and why.
 LEFT_OUT = {
@@ -40,6 +40,7 @@ ALWAYS_WRONG = {
     "iclab.check": "ids",
     "iclab.reproduce": "ids",
     "testing.check_room": "room",
+    "probes.probe": "prompts",
 }
 
 NUMBERS = (0.5, 1.0, 2, 3.0, 0.1, np.float32(0.25), np.float64(1.5), np.int64(2))
@@ -108,6 +109,15 @@ def _of_class(name: str, kind: type) -> Iterator[Callee]:
             yield Callee(f"{name}.{method}", getattr(kind, method), owner)
 
 
+def _made(callee: Callee) -> Any:
+    """The class of what this makes, where it is a class or one of its makers."""
+    if isinstance(callee.function, type):
+        return callee.function
+    maker = getattr(callee.function, "__self__", None)
+    said = inspect.signature(callee.function).return_annotation
+    return maker if isinstance(maker, type) and said == maker.__name__ else None
+
+
 def _is_ours(value: Any) -> bool:
     home = str(getattr(value, "__module__", ""))
     return home == "iclab" or home.startswith("iclab.")
@@ -133,6 +143,10 @@ def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
 def work(config: Any, seed: int) -> dict[str, float]:
     """What drawn jobs do."""
     return {"value": 1.0 + seed}
+
+
+# Objects that a call may try to make, the parts of others among them.
+_ATTEMPTS = 100
 
 
 class NoObject(Exception):
@@ -164,11 +178,13 @@ class Draws:
         self._wrong = wrong
         self._sizes: dict[str, int] = {}
         self._depth = 0
+        self._attempts = 0
 
     def call(self, callee: Callee) -> tuple[Callable[..., Any], dict[str, Any]]:
         """What to call, a method of a drawn object perhaps, and with which arguments.
 
-        Raises `NoObject` where eight attempts to make that object have failed.
+        Raises `NoObject` where eight attempts to make that object have failed, or as
+        many as there may be in all.
         """
         function = callee.function
         if callee.owner is not None:
@@ -197,6 +213,8 @@ class Draws:
 
     def fitting(self, annotation: Any, name: str = "") -> Any:
         """A value that the annotation allows."""
+        if name == "dtype":
+            return self._pick((jnp.float32, jnp.float64, "float32", float))
         rules: tuple[Any, ...] = ()
         if get_origin(annotation) is Annotated:
             annotation, *metadata = get_args(annotation)
@@ -216,6 +234,8 @@ class Draws:
         origin = get_origin(annotation) or annotation
         if origin is Literal:
             return self._pick(get_args(annotation))
+        if origin is collections.abc.Callable and name == "draw":
+            return lambda key, count: jax.random.normal(key, (count,))
         if origin is collections.abc.Callable:
             return self._pick((_squares, lambda *_: jnp.asarray(0.5)))
         if origin in (tuple, list, collections.abc.Sequence, collections.abc.Iterable):
@@ -241,7 +261,8 @@ class Draws:
             with contextlib.suppress(NoObject):
                 return self.instance(origin)
             return object()
-        return self._pick((0.5, 2, "text", [1, 2], jnp.ones(2), jnp.eye(2)))
+        some = (0.5, 2, "text", [1, 2], {"text": 1.0}, jnp.ones(2), jnp.eye(2))
+        return self._pick(some)
 
     def _text(self, name: str) -> str:
         if name == "function":
@@ -255,20 +276,25 @@ class Draws:
         return self._pick(("text", "two words", "a «{value:.2f}» b", "", "x/y"))
 
     def instance(self, kind: type) -> Any:
-        """An object of a class, or of one below it; of entries and rooms, a real one.
+        """An object of a class, or of one below it; some kinds have theirs here.
 
         Raises `NoObject` where none of several attempts has made one.
         """
         if kind in (evidence.Entry, papers.Room):
             known = papers.select() if kind is evidence.Entry else papers.rooms()
             return self._pick(known)
+        if kind is training.Course:
+            return _course()
         choices = [one.function for one in callables().values()
-                   if isinstance(one.function, type)
-                   and issubclass(one.function, kind)]  # fmt: skip
+                   if isinstance(_made(one), type)
+                   and issubclass(_made(one), kind)]  # fmt: skip
         choices = choices or ([kind] if _is_concrete(kind) else [])
         self._depth += 1
         try:
             for _ in range(8 if choices and self._depth < 5 else 0):
+                if self._attempts >= _ATTEMPTS:  # a thing of things of things
+                    break
+                self._attempts += 1
                 chosen = self._pick(choices)
                 try:
                     return chosen(**self.arguments(chosen))
@@ -317,6 +343,23 @@ class Draws:
 
     def _chance(self, share: float) -> bool:
         return bool(self._random.random() < share)
+
+
+def _course() -> training.Course[Any]:
+    """A small training: what it is made of must fit together in many ways."""
+    return training.Course(
+        "fuzz",
+        training.Exact(_squares),
+        jnp.ones(2),
+        optax.sgd(0.1),
+        steps=3,
+        batch=1,
+        key=jax.random.key(0),
+        runs=(),
+        hooks=(),
+        limit=math.inf,
+        precision=None,
+    )
 
 
 def _squares(*arguments: Any) -> Any:

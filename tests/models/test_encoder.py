@@ -141,7 +141,8 @@ def test_float32_by_default():
         ),
         (
             lambda: MODELS[False](jnp.ones((K, 2)), jnp.ones(N)),
-            "Encoder: `tokens` must be a K×3 matrix, a row per token, got shape (5, 2)",
+            "Encoder: `tokens` must be a K×3 matrix like its `dimension`, got shape"
+            " (5, 2)",
         ),
         (
             lambda: MODELS[False](jnp.ones((K, D)), jnp.ones(6)),

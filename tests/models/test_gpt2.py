@@ -376,7 +376,8 @@ def test_refusals():
     with refused(message):
         model(Prompt(X[:-1], y[:-1], X[-1]))
     with refused(
-        "GPT2: `inputs` must be of dimension 3, the model's own, got dimension 2"
+        "GPT2.predictions: `inputs` must be an n×3 matrix like its `dimension`, got"
+        " shape (3, 2)"
     ):
         model.predictions(X[:3, :2], y[:3])
     # No table, no limit.

@@ -166,8 +166,8 @@ EYE = jnp.eye(3)
             lambda: LinearSelfAttention.random_balanced(
                 0, 0.1, None, key=jax.random.key(0)
             ),
-            "LinearSelfAttention.balanced: `theta` must be a square matrix,"
-            " got shape (0, 0)",
+            "LinearSelfAttention.random_balanced: `dimension` must be an integer ≥ 1,"
+            " got 0",
         ),
     ],
 )

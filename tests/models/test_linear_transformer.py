@@ -129,17 +129,18 @@ def test_refusals(getkey):
         ),
         (
             lambda: LinearTransformer.sparse(P[0]),
-            "LinearTransformer.sparse: `A` must be a stack of d×d matrices,"
-            " one per layer, got shape (4, 4)",
+            "LinearTransformer.sparse: `A` must be an array of shape (layers,"
+            " d, d), got shape (4, 4)",
         ),
         (
             lambda: LinearTransformer.sparse(P, P[:1]),
-            "LinearTransformer.sparse: `B` must be of `A`'s shape (2, 4, 4),"
-            " got shape (1, 4, 4)",
+            "LinearTransformer.sparse: `B` must be an array of shape (2, 4, 4) like"
+            " `A`, got shape (1, 4, 4)",
         ),
         (
             lambda: LinearTransformer(P, P).to_linear_self_attention(),
-            "LinearTransformer.to_linear_self_attention: `layers` must be 1, got 2",
+            "LinearTransformer.to_linear_self_attention: `value` must be the weights"
+            " of one layer, got 2",
         ),
         (
             lambda: LinearTransformer(

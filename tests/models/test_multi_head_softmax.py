@@ -140,13 +140,12 @@ def _shown(tokens=None, labels=None):
         ),
         (
             lambda: _shown(tokens=jnp.ones((K, D + 1))),
-            "MultiHeadSoftmax: `tokens` must be of the model's shape (6, 3),"
-            " a row per token, got shape (6, 4)",
+            "MultiHeadSoftmax: `tokens` must be a 6×3 matrix like its `key_query`, got"
+            " shape (6, 4)",
         ),
         (
             lambda: _shown(labels=jnp.ones(K + 1)),
-            "MultiHeadSoftmax: `context_length` must be at most the dictionary's"
-            " size 6, got 7",
+            "MultiHeadSoftmax: `labels` must be at most the dictionary's size 6, got 7",
         ),
         (
             lambda: MultiHeadSoftmax.random(

@@ -105,7 +105,7 @@ def test_a_function_that_changes_its_mind():
 
     rule = "deterministic, got two calls on the same prompts that differ by 1"
     with refused(
-        f"probe: `predictor` must fit the rest: Foreign: `function` must be {rule}"
+        f"probe: `predictor` does not fit: the `function` of Foreign must be {rule}"
     ):
         probe(Foreign(moody), dimension=1, contexts=[1], prompts=64)
 

@@ -157,7 +157,8 @@ def _made(tokens=None, features=None, **options):
         ),
         (
             lambda: _made().sample_labels_batch(jax.random.key(0), 0),
-            "Representation: `prompts` must be an integer ≥ 1, got 0",
+            "Representation.sample_labels_batch: `prompts` must be an integer ≥ 1,"
+            " got 0",
         ),
         (
             lambda: _task(jax.random.key(0), context_length=7),

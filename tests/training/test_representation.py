@@ -158,7 +158,7 @@ def test_mistakes_are_named():
         two_rates(0.1, -1.0)
     wrong = MultiHeadSoftmax(jnp.ones((H, D + 1, D + 1)), jnp.ones((H, K)))
     message = (
-        "fit: `model` must fit the rest: MultiHeadSoftmax: `tokens` must be of the"
+        "train: `model` does not fit: the `tokens` of MultiHeadSoftmax must be of the"
         " model's shape (6, 4), a row per token, got shape (6, 3)"
     )
     with refused(message):
