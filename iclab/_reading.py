@@ -523,6 +523,8 @@ def _is_numbers(value: Any, *, words: bool = False) -> bool:
     try:
         array = np.asarray(value)
         known = array.dtype.kind not in ("c" if words else "USc")
+        if array.dtype.kind == "O":  # integers of many digits
+            known = words or all(isinstance(one, int) for one in array.flat)
         return known and np.asarray(array, float).dtype == float
     except (ValueError, TypeError, OverflowError):
         return False

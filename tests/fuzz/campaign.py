@@ -37,6 +37,9 @@ UNBOUNDED: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "distinct_coordinate": lambda arguments: True,
     # What was measured may be no number: it keeps no bound then.
     "averaged": lambda arguments: True,
+    # Of numbers of which one is infinite, that one.
+    "largest": lambda arguments: not np.all(np.isfinite(arguments["values"])),
+    "smallest": lambda arguments: not np.all(np.isfinite(arguments["values"])),
     # Never.
     "leaves_at": lambda arguments: True,
     # What a user's own `record` sees is not ours to judge.

@@ -152,8 +152,9 @@ def test_refusals(getkey):
         ),
         (
             lambda: LinearTransformer(P, P).descent_weights(prompt),
-            "LinearTransformer.descent_weights: `weights` must be of the sparse form"
-            " (9): P = diag(0, 1), Q = diag(A, 0), got other nonzero entries",
+            "LinearTransformer.descent_weights: `value` must be of the sparse form"
+            " (9), with `key_query`: diag(0, 1), diag(A, 0), got other nonzero"
+            " entries",
         ),
         (
             lambda: other(prompt),
