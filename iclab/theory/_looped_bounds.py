@@ -16,6 +16,7 @@ from iclab.core import (
     covariance_matrix,
     finite_array,
     finite_number,
+    is_traced,
     positive_integer,
     require,
     symmetric_matrix,
@@ -190,7 +191,11 @@ def dominance_envelope(
     require(L >= 2, owner, "loops", "at least 2", L)
     finite_number(start, owner, "start")
     require(start > 0, owner, "start", "> 0", start)
+    finite_number(constant, owner, "constant")
+    require(constant > 0, owner, "constant", "> 0", constant)
     t, power = jnp.asarray(time, float), L / (L - 1)
+    later = is_traced(t) or bool(np.all(np.asarray(t) >= 0))
+    require(later, owner, "time", "≥ 0", "an earlier one")
     scale = L / (constant * (L - 1))
     outer, inner = (
         (power, 1.0) if corrected else (L / (2 * L - 1), (L - 1) / (2 * L - 1))

@@ -138,7 +138,10 @@ class OverRepresentation(AbstractProblem):
     def loss(
         self, model: DictionaryModel, samples: Float[Array, "batch K"], stage: Stage
     ) -> Float[Array, ""]:
-        N = self.task.context_length
+        N, K = self.task.context_length, self.task.dictionary_size
+        rule = f"a row of {K} labels a sample, one per token"
+        fits = samples.shape[1:] == (K,)
+        require(fits, "OverRepresentation", "samples", rule, f"shape {samples.shape}")
         return batch_loss(model, self.task.tokens, samples, N, self.pointwise)
 
 
