@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args, get_origin
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -108,17 +109,21 @@ def _reading(
     def said(error: Exception, arguments: Mapping[str, Any]) -> Exception | None:
         if isinstance(error, OverflowError):
             return _beyond(spoken(owner, arguments), arguments)
-        if isinstance(error, jax.errors.JaxRuntimeError):
-            return _from_inside(error)
+        if isinstance(error, (jax.errors.JaxRuntimeError, eqx.EquinoxRuntimeError)):
+            return _from_inside(error, spoken(owner, arguments))
         return None
 
     return reading(function, owner, begin, after, said=said)
 
 
-def _from_inside(error: Exception) -> Exception | None:
-    """What a Python function said that compiled code has called, if it was ours."""
-    inside = re.search(r"ValueError: (\w+: `\w+` must .*)", str(error), re.DOTALL)
-    return None if inside is None else ValueError(inside[1].strip())
+def _from_inside(error: Exception, owner: str) -> Exception | None:
+    """What another one of ours said that compiled code has called, if one did."""
+    words = r"Error: ((\w+): `\w+` must .*?)(\n-{9}|$)"
+    inside = re.search(words, str(error), re.DOTALL)
+    own = isinstance(error, eqx.EquinoxRuntimeError)  # it speaks for itself
+    if inside is None or (own and inside[2] == owner.partition(".")[0]):
+        return None
+    return ValueError(inside[1].strip())
 
 
 @dataclass
@@ -293,9 +298,10 @@ class _Argument(Argument):
         rule = " or ".join([rule, *([in_words(others)] if others else [])])
         array = value
         if not isinstance(value, jax.Array):
-            known = array = _known(value)
+            known = _known(value)
             if known is None:
                 self.refuse(rule, value)
+            array = known
             if not numpy:
                 with jax.ensure_compile_time_eval():  # a constant stays one in `jit`
                     array = jnp.asarray(known)

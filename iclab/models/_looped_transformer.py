@@ -8,9 +8,10 @@ from jaxtyping import Array, Float
 from iclab.core import (
     AbstractPredictor,
     Prompt,
+    Size,
+    array_size,
     checked,
     finite_array,
-    positive_integer,
     require,
     same_dimension,
 )
@@ -124,7 +125,7 @@ class LoopedTransformer(AbstractPredictor, Savable):
         require(square, owner, "A", "a square matrix", f"shape {shape}")
         finite_array(self.A, owner, "A")
         _offset(self.u, shape[:1], owner)
-        positive_integer(self.loops, owner, "loops")
+        array_size(self.loops, owner, "loops")
 
     @property
     def dimension(self) -> int:
@@ -136,12 +137,12 @@ class LoopedTransformer(AbstractPredictor, Savable):
         """Number of loops of a call that does not say otherwise."""
         return self.loops
 
-    def __call__(self, prompt: Prompt, loops: int | None = None) -> Float[Array, ""]:
+    def __call__(self, prompt: Prompt, loops: Size | None = None) -> Float[Array, ""]:
         """Predict in Gram space: O(nd²) once, then O(d²) a loop."""
         return self.predictions_by_depth(prompt, loops)[-1]
 
     def predictions_by_depth(
-        self, prompt: Prompt, loops: int | None = None
+        self, prompt: Prompt, loops: Size | None = None
     ) -> Float[Array, " states"]:
         """0, then the prediction after one loop, two, …, in one pass."""
         untied = self.unrolled(loops)
@@ -149,7 +150,7 @@ class LoopedTransformer(AbstractPredictor, Savable):
         return untied.predictions_by_depth(prompt)
 
     def streams(
-        self, prompt: Prompt, loops: int | None = None
+        self, prompt: Prompt, loops: Size | None = None
     ) -> Float[Array, "states k"]:
         """The query's column of Z⁽⁰⁾, Z⁽¹⁾, …: (x_q, −ŷ_t); the inputs never move."""
         untied = self.unrolled(loops)
@@ -157,15 +158,15 @@ class LoopedTransformer(AbstractPredictor, Savable):
         return untied.streams(prompt)
 
     def in_token_space(
-        self, prompt: Prompt, loops: int | None = None
+        self, prompt: Prompt, loops: Size | None = None
     ) -> Float[Array, ""]:
         """Predict by (2)–(4) as written: the reference, O(n²d) a loop."""
         return self.unrolled(loops).in_token_space(prompt)
 
-    def unrolled(self, loops: int | None = None) -> UntiedTransformer:
+    def unrolled(self, loops: Size | None = None) -> UntiedTransformer:
         """The same network as so many separate layers."""
         given = self.loops if loops is None else loops
-        count = positive_integer(given, "LoopedTransformer", "loops")
+        count = array_size(given, "LoopedTransformer", "loops")
         d = self.dimension
         A = jnp.broadcast_to(self.A, (count, d, d))
         return UntiedTransformer(A, jnp.broadcast_to(self.u, (count, d)))

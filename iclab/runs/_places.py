@@ -30,10 +30,12 @@ def package_folder(folder: str | os.PathLike[str]) -> Path:
         return root
     found = [*root.glob(f"*/{_SIGN}"), *root.glob(f"src/*/{_SIGN}")]
     if not found:
-        raise ValueError(f"there is no {_SIGN} in it")
+        raise ValueError(f"there is no {_SIGN} in the folder")
     if len(found) > 1:
         names = ", ".join(sorted(path.parent.name for path in found))
-        raise ValueError(f"it holds several packages ({names}): name one of them")
+        raise ValueError(
+            f"the folder holds several packages ({names}): name one of them"
+        )
     return found[0].parent
 
 

@@ -50,7 +50,7 @@ class LabelMoments(eqx.Module):
         )
 
     def with_noise(
-        self, variance: float, input_covariance: Float[Array, "d d"]
+        self, variance: float, input_covariance: SecondMoment
     ) -> "LabelMoments":
         """Add independent label noise of the given variance."""
         return LabelMoments(
@@ -72,7 +72,7 @@ class AbstractLabelFunction(eqx.Module):
         """Noiseless label of `x`."""
 
     @abc.abstractmethod
-    def moments(self, covariance: Float[Array, "d d"]) -> LabelMoments | None:
+    def moments(self, covariance: SecondMoment) -> LabelMoments | None:
         """Exact moments for x ~ N(0, `covariance`), or None where no way is known."""
 
 
@@ -96,7 +96,7 @@ class Quadratic(AbstractLabelFunction):
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
         return x @ self.matrix @ x + self.direction @ x
 
-    def moments(self, covariance: Float[Array, "d d"]) -> LabelMoments:
+    def moments(self, covariance: SecondMoment) -> LabelMoments:
         L, A, b = covariance, self.matrix, self.direction
         LAL, trace = L @ A @ L, jnp.trace(A @ L)
         power = trace**2 + 2 * jnp.trace(LAL @ A)
@@ -120,7 +120,7 @@ class AbstractRidgeFunction(AbstractLabelFunction):
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
         return self.profile((self.direction @ x)[None])[0]
 
-    def moments(self, covariance: Float[Array, "d d"]) -> LabelMoments:
+    def moments(self, covariance: SecondMoment) -> LabelMoments:
         """By Gauss–Hermite quadrature along b; across b everything is Gaussian."""
         L, b = covariance, self.direction
         Lb = L @ b
@@ -201,7 +201,7 @@ class ReLUNetwork(AbstractLabelFunction):
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
         return self.output @ jnp.maximum(self.hidden @ x, 0)
 
-    def moments(self, covariance: Float[Array, "d d"]) -> None:
+    def moments(self, covariance: SecondMoment) -> None:
         return None
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.optimize
 from jaxtyping import Array, Float
 
-from iclab.core import checked, finite_number, positive_integer, require
+from iclab.core import array_size, checked, finite_number, positive_integer, require
 from iclab.theory._linear_transformer_loss import layer_numbers, scalar_filter
 from iclab.theory._wishart_moments import wishart_moments
 from iclab.theory._wishart_quadrature import (
@@ -175,7 +175,7 @@ def optimal_gd_plus_plus(
         points exist, not where.
     """
     owner = "optimal_gd_plus_plus"
-    d = positive_integer(dimension, owner, "dimension")
+    d = array_size(dimension, owner, "dimension")
     n = positive_integer(samples, owner, "samples")
     k = _layers(owner, layers, _MOST_GD_PLUS_PLUS_LAYERS)
     a, b, loss = _optimal_gd_plus_plus(d, n, k)

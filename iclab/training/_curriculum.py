@@ -15,8 +15,8 @@ from iclab.core import Size, checked, is_traced, positive_integer, require
 
 def _is_step(value: Any) -> bool:
     known = isinstance(value, int) and not isinstance(value, bool)
-    if hasattr(value, "dtype"):
-        known = jnp.issubdtype(value.dtype, jnp.integer)
+    if (dtype := getattr(value, "dtype", None)) is not None:
+        known = jnp.issubdtype(dtype, jnp.integer)
     return known and (is_traced(value) or bool(np.all(np.asarray(value) >= 0)))
 
 

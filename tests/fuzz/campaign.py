@@ -92,7 +92,7 @@ def calls(first: int, last: int, only: str = "") -> Iterator[Ended]:
         for number in range(first, last):
             name = names[number % len(names)]
             yield _call(number, chosen[name])
-            give_back()  # most programs are of shapes that never come again
+            give_back(3 * 2**30)  # most programs are of shapes that never come again
 
 
 def lost(number: int, only: str, why: str) -> Ended:

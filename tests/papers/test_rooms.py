@@ -154,8 +154,9 @@ def test_folders_that_are_no_rooms(registry, tmp_path):
     json = importlib.import_module("json").__path__[0]
     reasons = {
         tmp_path / "nowhere": "there is no such folder",
-        empty: "there is no contents.py in it",
-        tmp_path / "many": "it holds several packages (one2026, two2026): name one"
+        empty: "there is no contents.py in the folder",
+        tmp_path
+        / "many": "the folder holds several packages (one2026, two2026): name one"
         " of them",
         taken: f"the name of the package, json, is taken by {json}: rename the folder",
         odd: "its name 'odd-2026' is no name of a Python package",
