@@ -84,12 +84,15 @@ class Ended:
     surprise: Surprise | None = None
 
 
-def calls(first: int, last: int, only: str = "") -> Iterator[Ended]:
-    """Make the calls number `first` to `last` - 1; the number decides all of a call."""
+def calls(first: int, last: int, only: str = "", every: int = 1) -> Iterator[Ended]:
+    """Make the calls number `first` to `last` - 1; the number decides all of a call.
+
+    Only `every` so many of them, if told.
+    """
     chosen = {name: one for name, one in callables().items() if only in name}
     names = list(chosen)
     with _alone():
-        for number in range(first, last):
+        for number in range(first, last, every):
             name = names[number % len(names)]
             yield _call(number, chosen[name])
             give_back(3 * 2**30)  # most programs are of shapes that never come again
