@@ -446,7 +446,8 @@ class Argument:
         if origin in (collections.abc.Sequence, list):
             return self._sequence(value, get_args(one))
         if origin in (collections.abc.Iterable, collections.abc.Collection):
-            alone = isinstance(value, (str, bytes)) or getattr(value, "shape", 1) == ()
+            kinds = (str, bytes, collections.abc.Mapping)
+            alone = isinstance(value, kinds) or getattr(value, "shape", 1) == ()
             if alone or not isinstance(value, collections.abc.Iterable):
                 return _NO
             return tuple(self._inside(value, get_args(one)))
