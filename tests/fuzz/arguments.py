@@ -43,9 +43,10 @@ ALWAYS_WRONG = {
     "probes.probe": "prompts",
 }
 
-# Arguments that are given where none was drawn: left to themselves these take a minute.
-MODEST: dict[str, dict[str, Any]] = {
-    "training.looped_gradient_flow": {"max_steps": 64, "throw": False},
+# Arguments that are right and take a minute, and what is given instead: the exact loss
+# of three loops is a sum over ten thousand pairings.
+MODEST: dict[str, dict[str, tuple[Any, Any]]] = {
+    "training.looped_gradient_flow": {"loops": (3, 2)},
 }
 
 NUMBERS = (0.5, 1.0, 2, 3.0, 0.1, np.float32(0.25), np.float64(1.5), np.int64(2))
@@ -195,7 +196,9 @@ class Draws:
         if callee.owner is not None:
             function = getattr(self.instance(callee.owner), callee.name.split(".")[-1])
         arguments = self.arguments(function)
-        arguments = MODEST.get(callee.name, {}) | arguments
+        for name, (long, short) in MODEST.get(callee.name, {}).items():
+            if isinstance(arguments[name], (int, np.integer)):
+                arguments[name] = short if arguments[name] == long else arguments[name]
         wrong = ALWAYS_WRONG.get(callee.name)
         if wrong is not None:
             arguments[wrong] = self._pick((*NONSENSE, "zhang2023/nonsense"))
