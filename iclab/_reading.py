@@ -29,6 +29,7 @@ LARGEST_INTEGER = 10**50
 _NO: Any = object()  # what an option answers to a value that is not its own
 _OWN = __name__.partition(".")[0] + "."
 # These stand between a method, or a function whose types are checked, and its caller.
+_BETWEEN = ("equinox.", "jaxtyping.")
 _FIT = "does not fit: "
 # What comes of a value that is of no use.
 _UNFIT = (
@@ -40,7 +41,6 @@ _UNFIT = (
     AssertionError,
     NotImplementedError,
 )
-_BETWEEN = ("equinox.", "jaxtyping.")
 
 
 @dataclass(frozen=True)

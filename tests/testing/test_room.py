@@ -72,5 +72,5 @@ def test_any_part_of_the_tables_is_drawn_or_said_to_be_too_little(tmp_path):
 
 
 def test_no_room(tmp_path):
-    with pytest.raises(AssertionError, match=r"there is no contents\.py in it"):
+    with pytest.raises(AssertionError, match=r"there is no contents\.py in the folder"):
         check_room(tmp_path)
