@@ -3,6 +3,7 @@
 import argparse
 import functools
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -74,10 +75,16 @@ def _run(
     try:
         ended = command(options)
     except UserMistake as mistake:
-        raise ValueError(str(mistake)) from None
+        raise ValueError(_in_python(str(mistake))) from None
     if ended.run.stopped is not None:
         raise ended.run.stopped
     return ended
+
+
+def _in_python(text: str) -> str:
+    """A message with the names of arguments where the command line has its options."""
+    named = {"set": "settings", "room": "rooms"}
+    return re.sub(r"--(\w+)", lambda one: f"`{named.get(one[1], one[1])}`", text)
 
 
 @functools.partial(checked, owner="iclab.entries")

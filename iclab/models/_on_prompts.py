@@ -56,7 +56,11 @@ class OnPrompts(AbstractPredictor, Savable):
 
     def __check_init__(self):
         owner, tokens, query = "OnPrompts", self.tokens, self.query
-        d, K = self.model.dimension, 0 if tokens is None else len(tokens)
+        d, K = self.model.dimension, 0
+        if tokens is not None:
+            rule, found = f"a matrix with {d} columns", f"shape {tokens.shape}"
+            require(tokens.ndim == 2, owner, "tokens", rule, found)
+            K = len(tokens)
         if isinstance(self.model, MultiHeadSoftmax):
             K = self.model.dictionary_size
             rule = "given where `tokens` are not: every token has weights of its own"

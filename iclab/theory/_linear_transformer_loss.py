@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Key, UInt32
 
 from iclab.core import (
     SecondMoment,
+    Size,
     checked,
     covariance_matrix,
     finite_array,
@@ -150,7 +151,7 @@ def sampled_transformer_loss(
     samples: int,
     noise_variance: Number = 0.0,
     key: Key[Array, ""] | UInt32[Array, "2"],
-    draws: int,
+    draws: Size,
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
     r"""In-context loss of any linear transformer of the form (13), with standard error.
 

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, UInt32
 
 from iclab.core import (
+    Size,
     checked,
     covariance_matrix,
     finite_array,
@@ -131,7 +132,7 @@ def sampled_looped_loss(
     loops: int,
     noise_variance: Number = 0.0,
     key: Key[Array, ""] | UInt32[Array, "2"],
-    draws: int,
+    draws: Size,
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """The loss of `looped_loss` for any A and any number of loops, with standard error.
 

@@ -4,7 +4,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, UInt32
 
-from iclab.core import checked, finite_array, finite_number, positive_integer, require
+from iclab.core import (
+    Size,
+    checked,
+    finite_array,
+    finite_number,
+    positive_integer,
+    require,
+)
 from iclab.theory._representation_problem import Number, problem
 from iclab.theory._wishart_quadrature import wishart_quadrature
 from iclab.theory._wishart_samples import wishart_samples
@@ -166,7 +173,7 @@ def sampled_performance_gap(
     dictionary_size: int,
     noise_variance: float,
     *,
-    draws: int,
+    draws: Size,
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """`mean_performance_gap` with its standard error, from `draws` draws of ZZᵀ; labels
     and the features of the other tokens are averaged exactly.

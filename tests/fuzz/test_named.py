@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import iclab
 from iclab import core, models, tasks, theory, training
 
 HUGE = 2**63 - 1
@@ -41,6 +42,11 @@ pytestmark = pytest.mark.usefixtures("unchecked")
             SOFTMAX, np.eye(3, 2), np.ones((1, 3)), -1)),
         ("context_length", lambda: training.batch_loss(
             SOFTMAX, np.eye(3, 2), np.ones((1, 3)), 4)),
+        ("tokens", lambda: models.OnPrompts(SOFTMAX, 1e308)),
+        ("draws", lambda: theory.sampled_performance_gap(
+            KEY, 4, 1, 20, 2.0, draws=HUGE)),
+        ("settings", lambda: iclab.reproduce(
+            "zhang2023/theorem-4.1", settings={"one": 1})),
     ],
 )  # fmt: skip
 def test_refused_by_name(name, call):
