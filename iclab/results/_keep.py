@@ -16,7 +16,7 @@ MANIFEST = "manifest.json"
 
 # Kinds of files that are kept, and how large one may be.
 _KEPT = ("svg", "csv")
-_LARGEST = 600_000
+_LARGEST = 1_000_000
 
 
 class NotARecord(ValueError):
