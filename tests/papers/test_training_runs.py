@@ -6,6 +6,11 @@ import numpy as np
 import pytest
 
 from iclab.papers._training_runs import blocks, mean_diagonal, quick_key, to_multiples
+from iclab.papers.yang2024._experiments import (
+    dictionary_of,
+    train_and_slow_down,
+    train_one_layer,
+)
 from tests.assertions import assert_close
 
 
@@ -37,3 +42,27 @@ def test_distance_to_multiples():
         assert_close(distance, sizes.min(), rtol=1e-6)
         assert_close(best, search[np.argmin(sizes)], rtol=0, atol=1e-4)
     assert_close(to_multiples(2.5 * np.eye(4)), 0.0)
+
+
+def test_a_run_that_slows_down_is_the_other_one_until_then():
+    settings = {
+        "dictionary": 0,
+        "dictionary_size": 10,
+        "input_dim": 12,
+        "feature_dim": 2,
+        "context_length": 4,
+        "noise_variance": 0.01,
+        "unit_norm": True,
+        "steps": 12,
+        "rate": 0.1,
+        "every": 1,
+        "drop_at": 8,
+    }
+    task, key = dictionary_of(settings), jax.random.key(1)
+    same, slower = train_and_slow_down(settings, task, 3, key)
+    alone = train_one_layer(settings, task, 3, key)
+    assert np.array_equal(same.losses, alone.losses)
+    assert np.array_equal(slower.losses[:9], alone.losses[:9])
+    moved = np.abs(np.diff(slower.losses[8:])) / np.abs(np.diff(alone.losses[8:]))
+    assert slower.losses.shape == alone.losses.shape
+    assert moved[0] < 0.5
