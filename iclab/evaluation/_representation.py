@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import checked
+from iclab.core import checked, require
 from iclab.models import Encoder, MultiHeadSoftmax
 from iclab.tasks import Representation
 from iclab.theory import representation_optimum_closed
@@ -24,11 +24,13 @@ def ridge_distance(
 
     Source: yang2024, Figure 2; (22) has ½ of the first.
     """
-    N = task.context_length
+    N, K = task.context_length, task.tokens.shape[0]
+    columns = labels.shape[1]
+    require(columns == K, "ridge_distance", "labels", f"of {K} columns", columns)
     shown = labels[:, :N]
     A = representation_optimum_closed(task.features, N, task.noise_variance)
     ridge = shown @ A
     predictions = jax.vmap(lambda y: model(task.tokens, y))(shown)
     square = jnp.sum((predictions - ridge) ** 2, axis=1)
     size = jnp.sum(ridge**2, axis=1)
-    return square / labels.shape[1], jnp.sqrt(square / size)
+    return square / K, jnp.sqrt(square / size)

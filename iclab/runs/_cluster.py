@@ -37,6 +37,8 @@ class Cluster:
 
     def __init__(self, address_or_scheduler_file: str | os.PathLike[str]):
         self.name = os.fspath(address_or_scheduler_file)
+        if not self.name:
+            raise EngineProblem("`address_or_scheduler_file` must not be empty")
         self._address = _address(self.name)
         try:
             import distributed  # noqa: F401

@@ -21,6 +21,8 @@ _LARGEST_LIMIT_DEGREE = 4095
 
 # Decimal digits of rules before they are rounded to float64.
 _DIGITS = 50
+# So many must be left of those at work; a rule is compared with its moments to 30.
+_DIGITS_LEFT = 35
 
 
 @checked
@@ -105,8 +107,8 @@ def gauss_rule(d: int, n: int, m: int, power: int) -> tuple[list[Any], list[Any]
     """The m-point Gauss rule of λ^`power` dμ to 30 digits, μ the mean spectrum.
 
     Ordinary Gauss rules from moments lose about a digit per moment, so the recurrence
-    coefficients are worked out with more and more digits until the rule gives back
-    every moment that it was made from.
+    coefficients are worked out with more and more digits until enough of them are left
+    and the rule gives back every moment that it was made from.
     """
     moments = wishart_moments(d, n, 2 * m - 1 + power)[power:]
     for doubling in range(6):
@@ -142,8 +144,11 @@ def _gauss_rule_of(
     with mpmath.workdps(digits):
         mass = [mpmath.mpf(x.numerator) / x.denominator for x in moments]
         alpha, beta = _recurrence(mass, m)
-    if any(not b > 0 for b in beta):
-        return None
+        if any(not b > 0 for b in beta):
+            return None
+        # β_0⋯β_k = ∫ p_k² dμ is a difference of moments: so much of them cancels in it.
+        if digits - mpmath.log10(max(mass) / mpmath.fprod(beta)) < _DIGITS_LEFT:
+            return None
     with mpmath.workdps(_DIGITS):
         nodes = _nodes(alpha, beta)
         weights = [mass[0] / _christoffel_sum(alpha, beta, x) for x in nodes]

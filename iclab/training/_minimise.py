@@ -12,7 +12,7 @@ import optax
 from jax.core import Tracer
 from jaxtyping import Array, Float, PyTree
 
-from iclab.core import checked, finite_number, positive_integer, require
+from iclab.core import array_size, checked, finite_number, require
 from iclab.runs import bench
 from iclab.training._at_work import Keeper
 from iclab.training._starts import parameters, scalar
@@ -58,8 +58,8 @@ def minimise(
     a Module brings its arrays as arguments, and compiles once for all of its kind.
     """
     owner = "minimise"
-    positive_integer(max_steps, owner, "max_steps")
-    positive_integer(memory, owner, "memory")
+    array_size(max_steps, owner, "max_steps")
+    array_size(memory, owner, "memory")
     finite_number(tolerance, owner, "tolerance")
     require(tolerance >= 0, owner, "tolerance", "≥ 0", tolerance)
     start = parameters(start, owner)

@@ -162,7 +162,9 @@ def outcome(function: Any, arguments: dict[str, Any]) -> tuple[str, str | None]:
             exempt = UNBOUNDED.get(getattr(function, "__name__", ""))
             # An object that was made holds what it was given: no answer to anything.
             made = isinstance(function, type)
-            known = made or (exempt is not None and exempt(arguments))
+            # For what is not there a caller may want any value.
+            default = "default" in arguments and result is arguments["default"]
+            known = made or default or (exempt is not None and exempt(arguments))
             bad = not known and not _finite(result)
         return ANSWERED, "an answer that is not finite" if bad else None
     except TooLong:

@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 import iclab
-from iclab import core, models, tasks, theory, training
+from iclab import core, evaluation, models, tasks, theory, training
 
 HUGE = 2**63 - 1
 KEY = jax.random.key(0)
 SOFTMAX = models.MultiHeadSoftmax(jnp.eye(2)[None], jnp.ones((1, 3)))
+REPRESENTATION = tasks.Representation(
+    jnp.eye(3, 2), jnp.ones((3, 1)), context_length=2, distinct=True
+)
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 
@@ -45,6 +48,10 @@ pytestmark = pytest.mark.usefixtures("unchecked")
         ("tokens", lambda: models.OnPrompts(SOFTMAX, 1e308)),
         ("draws", lambda: theory.sampled_performance_gap(
             KEY, 4, 1, 20, 2.0, draws=HUGE)),
+        ("max_steps", lambda: training.minimise(
+            lambda x: jnp.sum(x**2), jnp.ones(1), max_steps=10**18)),
+        ("labels", lambda: evaluation.ridge_distance(
+            SOFTMAX, REPRESENTATION, np.ones((1, 1)))),
         ("settings", lambda: iclab.reproduce(
             "zhang2023/theorem-4.1", settings={"one": 1})),
     ],

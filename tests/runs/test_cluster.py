@@ -239,6 +239,8 @@ def test_no_scheduler_is_one_line(tmp_path, monkeypatch):
 
 def test_a_bad_scheduler_file_is_one_line(tmp_path):
     file = tmp_path / "scheduler.json"
+    with pytest.raises(EngineProblem, match="`address_or_scheduler_file`"):
+        Cluster("")
     with pytest.raises(EngineProblem, match=r"cannot be read: No such file or"):
         Cluster(file)
     for text in ("", "[]", "{}"):

@@ -148,6 +148,16 @@ def test_bad_wishart_quadrature(arguments, message):
     assert str(caught.value) == f"wishart_quadrature: {message}"
 
 
+@pytest.mark.parametrize("degree", [8, 24])
+def test_more_samples_only_bring_eigenvalues_nearer_to_one(degree):
+    # Around 1 they scatter by 1/√n, and √n(S − I) tends to a Gaussian matrix.
+    near, weights = wishart_quadrature(5, 10**12, degree)
+    nearer, other_weights = wishart_quadrature(5, 2**63 - 1, degree)
+    spread = (nearer - 1) * np.sqrt(2.0**63)
+    np.testing.assert_allclose(spread, (near - 1) * 1e6, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(other_weights, weights, rtol=1e-4)
+
+
 def test_samples_beyond_fifty_digits():
     with pytest.raises(ValueError, match="`samples` must be an integer of at most 50"):
         wishart_quadrature(3, 10**60, 9)
