@@ -71,9 +71,13 @@ class UnitCoefficients(AbstractCoefficientLaw):
 
     def __check_init__(self):
         owner = "UnitCoefficients"
-        sample = np.asarray(self.draw(jax.random.key(0), _CHECK_DRAWS))
-        found = f"shape {sample.shape}"
         rule = f"a function (key, count) → `count` numbers, {_CHECK_DRAWS} if so asked"
+        try:
+            sample = np.asarray(self.draw(jax.random.key(0), _CHECK_DRAWS))
+        except Exception as error:
+            found = f"{type(error).__name__}: {error}"
+            raise ValueError(f"{owner}: `draw` must be {rule}, got {found}") from error
+        found = f"shape {sample.shape}"
         require(sample.shape == (_CHECK_DRAWS,), owner, "draw", rule, found)
         for name, values, promised in (
             ("of mean 0", sample, 0.0),

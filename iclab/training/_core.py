@@ -242,7 +242,7 @@ class Course(Generic[ModelT]):
         by_loss = not (np.isfinite(loss) and loss <= self._limit)
         name, bad = ("loss", loss) if by_loss else ("gradient", norm)
         finite = self._limit == math.inf or not by_loss
-        rule = "finite" if finite else f"at most {self._limit:g}"
+        rule = "finite" if finite else f"at most `limit` = {self._limit:g}"
         run = f" of run {tuple(map(int, where))}" if where else ""
         kept = self.saved_at
         saved = "" if kept is None else f"; the last checkpoint is of step {kept}"

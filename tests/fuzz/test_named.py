@@ -5,6 +5,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 import iclab
@@ -52,6 +53,10 @@ pytestmark = pytest.mark.usefixtures("unchecked")
             lambda x: jnp.sum(x**2), jnp.ones(1), max_steps=10**18)),
         ("labels", lambda: evaluation.ridge_distance(
             SOFTMAX, REPRESENTATION, np.ones((1, 1)))),
+        ("draw", lambda: tasks.UnitCoefficients(int)),
+        ("limit", lambda: training.descend(
+            lambda x: jnp.sum(x**2), jnp.ones(1), steps=9,
+            optimiser=optax.sgd(1.5), limit=2)),
         ("settings", lambda: iclab.reproduce(
             "zhang2023/theorem-4.1", settings={"one": 1})),
     ],

@@ -79,7 +79,7 @@ def test_explosions_keep_what_was_computed():
     assert_close(kept.records, [1.0, -1e80, 1e160])
     assert_close(kept.recorded_at, [0, 1, 2])
     message = (
-        "descend: `loss` must be at most 100 (try a smaller learning rate),"
+        "descend: `loss` must be at most `limit` = 100 (try a smaller learning rate),"
         " got 256.0 at step 4"
     )
     with refused(message):
