@@ -33,10 +33,11 @@ else:
 
 # XLA for CPUs runs independent parts of a program at once, and two batched
 # factorisations (an inverse and an eigenvalue problem, say) can then wait for each
-# other's threads forever. In order, they cannot. Read when JAX first computes.
+# other's threads forever. In order, they cannot. Read when JAX first computes; in
+# front, because XLA reads no further than to a word that is no flag.
 _IN_ORDER = "--xla_cpu_enable_concurrency_optimized_scheduler"
 if _IN_ORDER not in os.environ.get("XLA_FLAGS", ""):
-    _flags = f"{os.environ.get('XLA_FLAGS', '')} {_IN_ORDER}=false"
+    _flags = f"{_IN_ORDER}=false {os.environ.get('XLA_FLAGS', '')}"
     os.environ["XLA_FLAGS"] = _flags.strip()
 
 _FOLDERS = (

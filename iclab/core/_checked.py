@@ -239,7 +239,10 @@ class _Argument(Argument):
             whole = self._integer(value, rules)
             if int in options or isinstance(value, jax.Array):
                 return whole if int in options else value
-            return jnp.asarray(whole)
+            try:
+                return jnp.asarray(whole)
+            except OverflowError:
+                self.refuse("an integer of 64 bits", value)
         others = [one for one in options if one not in (int, float, *arrays)]
         if any(_is_other(value, one) for one in others):
             return value

@@ -53,6 +53,8 @@ pytestmark = pytest.mark.usefixtures("unchecked")
             lambda x: jnp.sum(x**2), jnp.ones(1), max_steps=10**18)),
         ("labels", lambda: evaluation.ridge_distance(
             SOFTMAX, REPRESENTATION, np.ones((1, 1)))),
+        ("step", lambda: training.Exact(lambda model: 0.0).batch(
+            KEY, 2**63, 1, None)),
         ("draw", lambda: tasks.UnitCoefficients(int)),
         ("limit", lambda: training.descend(
             lambda x: jnp.sum(x**2), jnp.ones(1), steps=9,

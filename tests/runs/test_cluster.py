@@ -124,7 +124,7 @@ def test_workers_compute_with_one_thread(site):
     assert outcome.result is not None
     assert outcome.result["pid"] != os.getpid()
     assert outcome.result["OMP_NUM_THREADS"] == "1"
-    assert "intra_op_parallelism_threads=1" in outcome.result["XLA_FLAGS"]
+    assert "--xla_cpu_multi_thread_eigen=false" in outcome.result["XLA_FLAGS"]
 
 
 def test_a_killed_worker_loses_nothing(site, tmp_path):

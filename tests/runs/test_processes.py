@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from iclab.runs import EngineProblem, Job, Outcome, Processes, Started, Store, run_jobs
+from iclab.runs._environment import one_thread
 from tests.runs import program, work
 
 ROOT = Path(__file__).parents[2]
@@ -129,8 +130,8 @@ def test_processes_have_one_thread_and_the_parent_its_own(count, monkeypatch, tm
         assert outcome.result is not None
         assert outcome.result["OMP_NUM_THREADS"] == "1"
         flags = outcome.result["XLA_FLAGS"]
-        assert flags.startswith("--mine ")
-        assert "intra_op_parallelism_threads=1" in flags
+        assert "--xla_cpu_multi_thread_eigen=false" in flags
+        assert flags.endswith(" --mine")
         assert outcome.result["JAX_COMPILATION_CACHE_DIR"] == str(tmp_path)
     assert os.environ["OMP_NUM_THREADS"] == "7"
     assert os.environ["XLA_FLAGS"] == "--mine"
@@ -150,6 +151,23 @@ def test_quick_jobs_have_a_process_that_compiles_quickly(monkeypatch):
         assert one["XLA_FLAGS"].count("optimization_level") == 1
     assert len({one["pid"] for one in quick}) == 1
     assert plain["pid"] != quick[0]["pid"]
+
+
+@pytest.mark.parametrize("mine", ["", "threads=1"])
+def test_every_flag_is_read(mine, monkeypatch):
+    # XLA dies of a flag that it does not know, unless a word before it is no flag.
+    monkeypatch.setenv("XLA_FLAGS", mine)
+    flags = one_thread(quick=True)["XLA_FLAGS"].removesuffix(mine)
+    computes = "import iclab, jax.numpy as jnp; jnp.ones(1)"
+    done = subprocess.run(
+        [sys.executable, "-c", computes],
+        env={**os.environ, "XLA_FLAGS": f"{flags} --xla_unheard_of=1 {mine}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "--xla_unheard_of=1" in done.stderr
 
 
 def test_a_damaged_cache_of_programs_does_no_harm(tmp_path, capfd):
