@@ -105,6 +105,7 @@ def figure_jobs(
             f"{entry.id} · {name}",
             device=device if trains else "cpu",
             precision=precision if trains else None,
+            quick=scale == "smoke",
         )
 
     units = figure.jobs(figure.settings_at(scale, changes))

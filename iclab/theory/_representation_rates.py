@@ -7,7 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.core import checked, finite_number, is_traced, require
+from iclab.core import (
+    checked,
+    finite_number,
+    is_traced,
+    positive_integer,
+    require,
+)
 from iclab.theory._representation_loss import (
     label_root,
     representation_optimum,
@@ -377,7 +383,10 @@ def label_norm_bound(
     _positive(owner, "failure", failure)
     require(failure < 1, owner, "failure", "< 1", failure)
     finite_number(coefficient_norm, owner, "coefficient_norm", at_least=0)
-    N, log = context_length, math.log(1 / failure)
+    finite_number(features_norm, owner, "features_norm", at_least=0)
+    finite_number(noise_variance, owner, "noise_variance", at_least=0)
+    N = positive_integer(context_length, owner, "context_length")
+    log = math.log(1 / failure)
     noise = jnp.sqrt(noise_variance * (N + 2 * math.sqrt(N * log) + 2 * log))
     return coefficient_norm * (features_norm + noise)
 

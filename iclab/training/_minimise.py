@@ -65,6 +65,10 @@ def minimise(
     start = parameters(start, owner)
     scalar(loss, start, owner)
     state = _begin(loss, start, max_steps, memory)
+    if not isinstance(state.norm, Tracer):
+        first, slope = float(state.losses[0]), float(state.norm)
+        rule, found = "where `loss` is finite", f"{first:.3g} of gradient {slope:.3g}"
+        require(np.isfinite([first, slope]).all(), owner, "start", rule, found)
     if isinstance(state.norm, Tracer) or bench() is None:
         until = jnp.asarray(max_steps)
         state = _advance(loss, state, until, float(tolerance), memory)

@@ -51,6 +51,10 @@ pytestmark = pytest.mark.usefixtures("unchecked")
             KEY, 4, 1, 20, 2.0, draws=HUGE)),
         ("max_steps", lambda: training.minimise(
             lambda x: jnp.sum(x**2), jnp.ones(1), max_steps=10**18)),
+        ("start", lambda: training.minimise(
+            lambda x: jnp.sum(x**2), np.full(2, 1e300), max_steps=2)),
+        ("context_length", lambda: theory.label_norm_bound(
+            1.0, -1, 0.5, failure=0.5, coefficient_norm=1.0)),
         ("labels", lambda: evaluation.ridge_distance(
             SOFTMAX, REPRESENTATION, np.ones((1, 1)))),
         ("step", lambda: training.Exact(lambda model: 0.0).batch(
