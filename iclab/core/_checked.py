@@ -13,6 +13,7 @@ import inspect
 import math
 import operator
 import re
+import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -107,13 +108,23 @@ def _reading(
             raise _beyond(spoken(owner, arguments), arguments)
 
     def said(error: Exception, arguments: Mapping[str, Any]) -> Exception | None:
-        if isinstance(error, OverflowError):
+        if isinstance(error, OverflowError) or _on_the_way(error, arguments):
             return _beyond(spoken(owner, arguments), arguments)
         if isinstance(error, (jax.errors.JaxRuntimeError, eqx.EquinoxRuntimeError)):
             return _from_inside(error, spoken(owner, arguments))
         return None
 
     return reading(function, owner, begin, after, said=said)
+
+
+def _on_the_way(error: Exception, arguments: Mapping[str, Any]) -> bool:
+    """Whether another one of ours was given numbers that had overflowed by then."""
+    refused = re.match(r"\w+: `(\w+)` must be finite\b", str(error))
+    if type(error) is not ValueError or refused is None or refused[1] in arguments:
+        return False
+    plain = (int, float, str, np.ndarray, np.generic, jax.Array, types.NoneType)
+    # An object among them may have refused what it holds itself.
+    return all(isinstance(one, plain) for one in arguments.values())
 
 
 def _from_inside(error: Exception, owner: str) -> Exception | None:

@@ -15,6 +15,9 @@ from iclab.results._record import Record
 # Numbers of figures have no error bars: they count as moved from this share of
 # themselves on.
 _SHARE = 0.1
+# Of any number less than this share is the other machine's rounding, and does not show
+# in five digits.
+_ROUNDING = 1e-5
 
 
 @checked
@@ -145,10 +148,9 @@ def _moved(
     """The entry that moved farthest, if that is farther than its error bar."""
     with np.errstate(all="ignore"):
         change = np.abs(after - before)
-        size = (
-            np.maximum(np.abs(before), np.abs(after)) * _SHARE if bar is None else bar
-        )
-        share = np.where(change == 0, 0.0, change / size)
+        size = np.maximum(np.abs(before), np.abs(after))
+        unseen = (before == after) | (change <= _ROUNDING * size)
+        share = np.where(unseen, 0.0, change / (size * _SHARE if bar is None else bar))
     share = np.where(np.isnan(share), math.inf, share)
     place = np.unravel_index(int(np.argmax(share)), share.shape)
     if not share[place] > 1:

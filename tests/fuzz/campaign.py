@@ -45,7 +45,8 @@ UNBOUNDED: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "leaves_at": lambda arguments: True,
     # What a user's own `record` sees is not ours to judge.
     "descent_path": lambda arguments: "record" in arguments,
-    # Tells what it is given, one by one.
+    # Tell what they are given, one by one.
+    "parts": lambda arguments: True,
     "rows_of": lambda arguments: True,
     "rounded": lambda arguments: True,
     "solved": lambda arguments: True,

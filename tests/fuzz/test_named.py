@@ -55,6 +55,7 @@ pytestmark = pytest.mark.usefixtures("unchecked")
             lambda x: jnp.sum(x**2), np.full(2, 1e300), max_steps=2)),
         ("context_length", lambda: theory.label_norm_bound(
             1.0, -1, 0.5, failure=0.5, coefficient_norm=1.0)),
+        ("noise_variance", lambda: theory.label_root(np.ones((2, 3)), 1, 1e308)),
         ("labels", lambda: evaluation.ridge_distance(
             SOFTMAX, REPRESENTATION, np.ones((1, 1)))),
         ("step", lambda: training.Exact(lambda model: 0.0).batch(

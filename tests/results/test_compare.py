@@ -1,6 +1,7 @@
 """Two folders of results held against each other, and a record made of one."""
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,15 @@ def test_numbers_move_when_their_bars_do_not_touch():
     assert (moved.name, moved.before, moved.after) == ("d = 2", 1.0, 1.3)
     assert moved.bars == pytest.approx(1.5)
     assert outside.differs
+
+
+@pytest.mark.parametrize(("after", "moves"), [(1.0 + 1e-6, False), (1.0001, True)])
+def test_rounding_is_no_move_whatever_the_bar(after, moves):
+    one = _claim([1.0, math.inf], [0.0, 0.0])
+    other = _claim([after, math.inf], [0.0, 0.0])
+    (pair,) = compare(_run(one), _run(other)).pairs
+    assert [one.name for one in pair.moved] == ["d = 2 [0]"] * moves
+    assert not pair.identical
 
 
 def test_entries_of_arrays_are_named():
