@@ -108,7 +108,11 @@ def figure_jobs(
             quick=scale == "smoke",
         )
 
-    units = figure.jobs(figure.settings_at(scale, changes))
+    try:
+        settings = figure.settings_at(scale, changes)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"figure_jobs: `changes` do not fit: {error}") from error
+    units = figure.jobs(settings)
     return {name: job(name, values) for name, values in units.items()}
 
 

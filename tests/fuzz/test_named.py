@@ -9,7 +9,7 @@ import optax
 import pytest
 
 import iclab
-from iclab import core, evaluation, models, tasks, theory, training
+from iclab import core, evaluation, models, papers, tasks, theory, training
 
 HUGE = 2**63 - 1
 KEY = jax.random.key(0)
@@ -56,6 +56,13 @@ pytestmark = pytest.mark.usefixtures("unchecked")
         ("context_length", lambda: theory.label_norm_bound(
             1.0, -1, 0.5, failure=0.5, coefficient_norm=1.0)),
         ("noise_variance", lambda: theory.label_root(np.ones((2, 3)), 1, 1e308)),
+        ("changes", lambda: papers.figure_jobs(
+            papers.select(["yang2024/figure-5a"])[0], "desk", 3,
+            changes={"one": 1})),
+        ("constants", lambda: theory.iterations_needed(
+            theory.RepresentationConstants(1.0, 1.0, 1.0, 1.0, 1.0, 2, 2, 3, -0.5),
+            1.0, 0.5,
+            accuracy=0.1, failure=0.1, coefficient_norm=1.0)),
         ("labels", lambda: evaluation.ridge_distance(
             SOFTMAX, REPRESENTATION, np.ones((1, 1)))),
         ("step", lambda: training.Exact(lambda model: 0.0).batch(
