@@ -351,7 +351,7 @@ def iterations_needed(
     owner, c = "iterations_needed", constants
     _positive(owner, "accuracy", accuracy)
     noise = c.noise_variance
-    holds = is_traced(noise) or noise > 0
+    holds = is_traced(noise) or float(noise) > 0
     require(holds, owner, "constants", "of a noise_variance > 0", noise)
     size = label_norm_bound(
         features_norm,

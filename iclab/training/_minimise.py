@@ -1,5 +1,6 @@
 """L-BFGS with a record of where it went."""
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
@@ -68,7 +69,7 @@ def minimise(
     if not isinstance(state.norm, Tracer):
         first, slope = float(state.losses[0]), float(state.norm)
         rule, found = "where `loss` is finite", f"{first:.3g} of gradient {slope:.3g}"
-        require(np.isfinite([first, slope]).all(), owner, "start", rule, found)
+        require(math.isfinite(first + slope), owner, "start", rule, found)
     if isinstance(state.norm, Tracer) or bench() is None:
         until = jnp.asarray(max_steps)
         state = _advance(loss, state, until, float(tolerance), memory)
