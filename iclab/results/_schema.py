@@ -30,7 +30,8 @@ class Fields:
 
     def __init__(self, value: Any, inside: str = ""):
         if not isinstance(value, Mapping):
-            raise Wrong(f"{inside or 'it'} must be an object, got {shown(value)}")
+            where = f"`{inside}`" if inside else "it"
+            raise Wrong(f"{where} must be an object, got {shown(value)}")
         self._value = value
         self._inside = f"{inside}." if inside else ""
 

@@ -15,7 +15,14 @@ import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
-from iclab.core import Limit, checked, finite_number, positive_integer, require
+from iclab.core import (
+    Limit,
+    checked,
+    finite_array,
+    finite_number,
+    positive_integer,
+    require,
+)
 from iclab.runs import assigned_devices
 from iclab.training._at_work import asked_precision, at_work
 from iclab.training._hooks import Hook, Record
@@ -107,6 +114,8 @@ class Course(Generic[ModelT]):
         self._limit = limit
         self._limited(limit)
         parameters, rest = split(self.cast(model), owner, "model")
+        for leaf in jax.tree.leaves(parameters):
+            finite_array(leaf, owner, "model")
         self._fits_runs(model)
         # Neither the seed nor, as a rule, the number of steps makes another program.
         endless = not isinstance(optimiser, Optimiser) or optimiser.endless

@@ -63,6 +63,9 @@ pytestmark = pytest.mark.usefixtures("unchecked")
             theory.RepresentationConstants(1.0, 1.0, 1.0, 1.0, 1.0, 2, 2, 3, -0.5),
             1.0, 0.5,
             accuracy=0.1, failure=0.1, coefficient_norm=1.0)),
+        ("model", lambda: training.train(
+            training.Exact(jnp.sum), jnp.array([1.0, jnp.inf]),
+            training.Plan(steps=1))),
         ("labels", lambda: evaluation.ridge_distance(
             SOFTMAX, REPRESENTATION, np.ones((1, 1)))),
         ("step", lambda: training.Exact(lambda model: 0.0).batch(
