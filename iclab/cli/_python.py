@@ -103,7 +103,7 @@ def open_rooms(ids: Names, rooms: Paths) -> list[str]:
         before = papers.room_problems()
         new = [one for one in papers.open_rooms([folder]) if one not in before]
         if new:
-            raise RoomProblem(new[0])
+            raise RoomProblem(_in_python(new[0]))
     papers.open_rooms_here(named)
     return named
 
