@@ -11,7 +11,7 @@ from iclab.core import checked, finite_number, require
 Loss = Callable[[Float[Array, "*n"], Float[Array, "*n"]], Float[Array, "*n"]]
 
 
-@checked(finite=False)
+@checked
 def squared(
     prediction: Float[Array, "*n"], target: Float[Array, "*n"]
 ) -> Float[Array, "*n"]:

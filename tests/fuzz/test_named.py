@@ -66,6 +66,7 @@ pytestmark = pytest.mark.usefixtures("unchecked")
         ("model", lambda: training.train(
             training.Exact(jnp.sum), jnp.array([1.0, jnp.inf]),
             training.Plan(steps=1))),
+        ("prediction", lambda: training.squared(1e308, 0.5)),
         ("labels", lambda: evaluation.ridge_distance(
             SOFTMAX, REPRESENTATION, np.ones((1, 1)))),
         ("step", lambda: training.Exact(lambda model: 0.0).batch(
