@@ -301,9 +301,16 @@ def _run_options(
     where.add_argument(
         "--cluster",
         metavar="ADDRESS",
+        type=_address,
         help="run on a Dask cluster instead: tcp://HOST:PORT or a scheduler file"
         " (needs iclab[cluster])",
     )
+
+
+def _address(word: str) -> str:
+    if not word:
+        raise argparse.ArgumentTypeError("must be an address or a file, got ''")
+    return word
 
 
 def _cache(parser: argparse.ArgumentParser) -> None:

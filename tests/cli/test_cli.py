@@ -487,6 +487,11 @@ def test_unknown_ids(words, message, capsys):
             " (see `iclab reproduce --help`)\n",
         ),
         (
+            ["check", "--cluster", ""],
+            "iclab check: argument --cluster: must be an address or a file, got ''"
+            " (see `iclab check --help`)\n",
+        ),
+        (
             ["check", "--colour"],
             "iclab: unrecognized arguments: --colour (see `iclab --help`)\n",
         ),
