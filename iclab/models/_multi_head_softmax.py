@@ -103,7 +103,8 @@ class MultiHeadSoftmax(Savable):
         """
         V, N = self._dictionary(tokens, context_length)
         # Keys first: H·N·d numbers, where H·d·K would stand the other way round.
-        keys = jnp.einsum("id,hde->hie", V[:N], self.key_query)
+        # A copy of V for every head: a product over all at once transposes every Q_h.
+        keys = jnp.broadcast_to(V[:N], (self.heads, *V[:N].shape)) @ self.key_query
         return jax.nn.softmax(keys @ V.T, axis=1)
 
     def weights(

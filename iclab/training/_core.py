@@ -339,7 +339,7 @@ def _step(
     """
     parameters, memory, good = carry
     value, gradient = jax.value_and_grad(loss)(parameters)
-    norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(gradient)))
+    norm = jnp.sqrt(sum(map(_sum_of_squares, jax.tree.leaves(gradient))))
     fine = jnp.isfinite(value) & jnp.isfinite(norm)
     if limit != math.inf:
         fine = fine & (value <= limit)
@@ -351,6 +351,17 @@ def _step(
     choose = lambda new, old: jnp.where(taken, new, old)  # noqa: E731
     carry = jax.tree.map(choose, (*moved, parameters), (parameters, memory, good))
     return carry, fine, value, norm
+
+
+def _sum_of_squares(leaf: Float[Array, "..."]) -> Float[Array, ""]:
+    """Rows by a product with ones.
+
+    On CPUs XLA divides a sum over an array that it has transposed, as gradients of
+    stacked matrices are, into small windows: fifty times slower than adding it up.
+    """
+    rows = jnp.atleast_2d(leaf**2)
+    ones = jnp.ones(rows.shape[-1], rows.dtype)
+    return jnp.sum(jnp.matmul(rows, ones, precision=jax.lax.Precision.HIGHEST))
 
 
 class _Program(eqx.Module):
