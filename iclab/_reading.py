@@ -28,8 +28,9 @@ LARGEST_INTEGER = 10**50
 
 _NO: Any = object()  # what an option answers to a value that is not its own
 _OWN = __name__.partition(".")[0] + "."
-# These stand between a method, or a function whose types are checked, and its caller.
-_BETWEEN = ("equinox.", "jaxtyping.")
+# These stand between a method, a copy, or a function whose types are checked, and its
+# caller.
+_BETWEEN = ("equinox.", "jaxtyping.", "dataclasses")
 _FIT = "does not fit: "
 # What comes of a value that is of no use.
 _UNFIT = (

@@ -158,18 +158,26 @@ def test_what_an_object_refuses_has_the_name_of_the_argument(monkeypatch):
 
 # In a process of its own: the checks of this suite stand between caller and function.
 PROGRAM = """
+from dataclasses import dataclass, replace
 from iclab._reading import checked
 
 @checked
 def kept(size: int) -> object:
     return size
 
+@checked
+@dataclass
+class Kept:
+    size: int
+
+one = Kept(1)
 for name in ("iclab.inside", "iclab_of_others"):
-    call = eval("lambda value: kept(value)", {"__name__": name, "kept": kept})
-    try:
-        print(call("text"))
-    except ValueError as error:
-        print(error)
+    for call in ("kept(value)", "replace(one, size=value).size"):
+        own = {"__name__": name, "kept": kept, "one": one, "replace": replace}
+        try:
+            print(eval(f"lambda value: {call}", own)("text"))
+        except ValueError as error:
+            print(error)
 """
 
 
@@ -177,6 +185,7 @@ def test_calls_of_our_own_have_been_read_before():
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
     )
-    inside, outside = done.stdout.splitlines()
-    assert inside == "text"
-    assert outside == "kept: `size` must be an integer, got 'text'"
+    *inside, called, copied = done.stdout.splitlines()
+    assert inside == ["text", "text"]
+    assert called == "kept: `size` must be an integer, got 'text'"
+    assert copied == "Kept: `size` must be an integer, got 'text'"

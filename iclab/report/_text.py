@@ -5,7 +5,7 @@ import re
 
 from markupsafe import Markup, escape
 
-from iclab.evidence import number as number
+from iclab import evidence
 
 # `_{…}`, `^{…}` and `^(…)`, or a mark with a single sign, a number or a word of two or
 # more letters of one case that ends there: W_PV, ℓ_rdm, x_q, but the j alone in R_jU.
@@ -18,6 +18,11 @@ _TAGS = {"_": "sub", "^": "sup"}
 _CAPITAL_GREEK = re.compile(r"<mi>(?=&#x0*(?:39[1-9A-F]|3A[0-9]);)")
 # Names of functions have a thin space around them, but none before a bracket.
 _FUNCTION = re.compile(r"<mo>([A-Za-z]{2,})</mo>(<mo[^>]*>(?:&#x0*28;|\(|\[))?")
+
+
+def number(value: object, digits: int = 6) -> str:
+    """`evidence.number`, for templates: what they hand over needs no reading."""
+    return evidence.number(value, digits)
 
 
 def rich(text: str) -> Markup:
