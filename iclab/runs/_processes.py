@@ -71,11 +71,17 @@ class Processes:
         places = [(seat, queue) for seat in seats]
         places += [(_Seat(shared | on_cpu()), plain) for _ in range(self.count)]
         try:
-            while queue or plain or any(seat.busy for seat, _ in places):
-                for seat, mine in places:
-                    if mine and not seat.busy:
-                        yield Started(seat.take(mine.popleft()))
-                yield from _news([seat for seat, _ in places if seat.busy])
+            yield from _begin(places)
+            while busy := [seat for seat, _ in places if seat.busy]:
+                for event in _news(busy):
+                    # The next job does not wait until this one was looked at.
+                    begun: list[Started] = []
+                    try:
+                        if isinstance(event, Outcome):
+                            begun = _begin(places)
+                    finally:
+                        yield event
+                    yield from begun
         finally:
             for seat, _ in places:
                 seat.end()
@@ -184,6 +190,15 @@ class _Process:
         self._process.kill()
         self._process.join()
         self._pipe.close()
+
+
+def _begin(places: Sequence[tuple[_Seat, deque[Job]]]) -> list[Started]:
+    """Give every free seat its next job."""
+    return [
+        Started(seat.take(mine.popleft()))
+        for seat, mine in places
+        if mine and not seat.busy
+    ]
 
 
 def _news(busy: Sequence[_Seat]) -> Iterator[Told | Outcome]:

@@ -48,6 +48,16 @@ def test_no_more_jobs_have_started_than_processes_work(tmp_path):
     assert Started(jobs[2]) in list(events)
 
 
+def test_the_next_job_begins_before_a_result_is_looked_at(tmp_path):
+    jobs = [_job(n=2), _job("hold", 1, folder=str(tmp_path))]
+    events = run_jobs(jobs, engine=Processes(1))
+    started, ended = next(events), next(events)
+    assert (started, ended.job) == (Started(jobs[0]), jobs[0])
+    work.until(lambda: len(work.held(tmp_path)) == 1)
+    (tmp_path / "go").touch()
+    assert [type(event) for event in events] == [Started, Outcome]
+
+
 def test_processes_that_die_lose_only_their_jobs(tmp_path):
     jobs = [_job("die"), *(_job(n=2, seed=seed) for seed in range(3)), _job("die", 1)]
     store = Store(tmp_path)
@@ -201,7 +211,12 @@ def running(tmp_path):
         text=True,
         start_new_session=True,
     )
-    work.until(lambda: len(work.held(tmp_path)) == 2 or process.poll() is not None)
+    store, (first, *_) = Store(tmp_path / "store"), program.jobs(tmp_path)
+
+    def at_work() -> bool:
+        return store.has(first) and len(work.held(tmp_path)) == 2
+
+    work.until(lambda: at_work() or process.poll() is not None)
     yield process
     (tmp_path / "go").touch()
     process.kill()
