@@ -93,6 +93,20 @@ def test_runs_side_by_side_are_what_each_does_alone():
     assert np.array_equal(together.model.speed, model.speed)
 
 
+def test_the_history_has_norms_of_gradients_of_any_rank():
+    class Norms(Hook):
+        def __call__(self, course):
+            found[:] = course.history[:, 1]
+
+    found: list[float] = []
+    shapes = ((), (3,), (2, 3), (2, 3, 40))
+    start = [jnp.arange(1.0, 1 + np.prod(shape)).reshape(shape) for shape in shapes]
+    halves = lambda some: sum(jnp.sum(one**2) for one in some) / 2  # noqa: E731
+    fit(Exact(halves), start, SGD, steps=2, hooks=[Norms()])
+    first = np.sqrt(sum(np.sum(np.asarray(one) ** 2) for one in start))
+    assert_close(np.array(found), first * np.array([1.0, 0.9]), rtol=1e-12)
+
+
 def test_an_explosion_names_its_run():
     speeds = jnp.array([1, 10**9])
     with pytest.raises(Diverged) as error:

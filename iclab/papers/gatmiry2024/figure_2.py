@@ -86,7 +86,7 @@ def draw(tables: Tables) -> Picture:
     loops, every = looped["loops"], int(looped["every"])
     picture = sheet(
         7.2,
-        "Loops and layers: alike in training, far apart at their optima",
+        "Loops and layers: losses along training, and at their optima",
         f"d = {int(looped['dimension'])}, n = {int(looped['samples'])}, "
         rf"$\Sigma^\star=I$; {looped['training']}. "
         f"Every loss is a mean over {every} steps;\n"
