@@ -1,4 +1,4 @@
-"""Gallery and errata, from a folder of results.
+"""Gallery and errata, from a folder of results; sentences, from that at paper scale.
 
 The folder is the one that `ICLAB_SITE_RESULTS` names, or the record in `records/desk`,
 or that in `records/paper`, or else one that a run of a few figures at smoke scale
@@ -10,13 +10,14 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from iclab.evidence import ERRATUM_CLASSES, Evidence
+from iclab.evidence import ERRATUM_CLASSES, Evidence, Sentence
 from iclab.papers import rooms
 from iclab.report._items import Item, items, opening
 from iclab.report._text import number
@@ -142,13 +143,59 @@ def _figure(item: Item) -> str:
     return "\n".join([*lines, *_facts(item)])
 
 
+def sentences() -> str:
+    """What papers say of their figures, and whether it is seen at their own sizes."""
+    figures = [
+        item
+        for item in _items(read_run(_RECORDS / "paper"))
+        if item.entry.kind == "figure"
+    ]
+    states = Counter(one.state for item in figures for one in item.said)
+    lines = [
+        f"Of {states.total()} sentences {states['seen']} are seen, {states['not seen']}"
+        f" are not, and {states['not tested']} cannot be tested.",
+        "",
+        "| Figure | The paper says | At its own size |",
+        "|---|---|---|",
+    ]
+    lines += [
+        f"| {item.entry.id} | {_words(one.statement)} ({_words(one.place)}) |"
+        f" {_outcome(one)} |"
+        for item in figures
+        for one in item.said
+    ]
+    missing = [item.entry.id for item in figures if item.record is None]
+    if missing:
+        lines += ["", f"Not run whole: {', '.join(missing)}."]
+    return "\n".join(lines)
+
+
+def _outcome(one: Sentence) -> str:
+    """Whether a sentence is seen; if not, by which numbers, and what is to blame."""
+    found = [_missed(test) for test in one.tests if not test.holds]
+    reasons = [f"may be due to {one.blame}"] if one.blame and found else []
+    words = "; ".join(filter(None, [*found, *reasons, one.note]))
+    state = f"**{one.state}**" if one.state == "not seen" else one.state
+    return f"{state}: {_words(words)}" if words else state
+
+
+def _missed(test: Evidence) -> str:
+    if test.value is None:
+        return f"{test.statement}: missing"
+    return f"{test.statement}: {number(test.value, 3)}, asked {_bound(test)}"
+
+
+def _bound(test: Evidence) -> str:
+    relation = {"<=": "≤", ">=": "≥"}.get(test.relation, test.relation)
+    return f"{relation} {number(test.bound, 3)}"
+
+
 def _evidence(one: Evidence) -> str:
     words = _words(one.statement)
     if one.value is None:
         return f"**missing**: {words}"
     mark = "holds" if one.holds else "fails"
-    relation = {"<=": "≤", ">=": "≥"}.get(one.relation, one.relation)
-    found = f"{number(one.value, 3)} {relation} {number(one.bound, 3)}"
+    found = f"{number(one.value, 3)} {_bound(one)}"
     view = "; the bound was put there with results in view" if one.in_view else ""
     return f"**{mark}**: {words} ({_words(found)}{view})"
 

@@ -66,6 +66,7 @@ def _fill(app: Sphinx, page: str, source: list[str]) -> None:
         "commands": commands.page,
         "gallery": gallery.page,
         "errata": gallery.errata,
+        "sentences": gallery.sentences,
         "layers": drawing.layers_page,
         "way": drawing.way_page,
         "preamble": lambda: f"```python\n{public.PREAMBLE}```",

@@ -125,7 +125,8 @@ def said(tables: Tables) -> list[Sentence]:
     """What the caption and Section 5.1 say that a reader sees."""
     looped, untied = tables["looped"], tables["untied"]
     ends = looped["final_losses"].mean(1)
-    n = int(looped["samples"])
+    ours = f"n ({int(looped['samples'])} here), steps and rate of training"
+    ours += ", which the paper does not give"
     return [
         Sentence(
             "One layer looped L times performs similarly to L layers.",
@@ -140,6 +141,7 @@ def said(tables: Tables) -> list[Sentence]:
                     in_view=True,
                 ),
             ),
+            blame=ours,
         ),
         Sentence(
             "More loops lead to lower loss.",
@@ -153,6 +155,7 @@ def said(tables: Tables) -> list[Sentence]:
                     reason="lower",
                 ),
             ),
+            blame=ours,
         ),
         Sentence(
             "Looped models converge to very small loss very quickly.",
@@ -167,7 +170,7 @@ def said(tables: Tables) -> list[Sentence]:
                 ),
             ),
             main=False,
-            blame=f"n, which the paper does not give ({n} here)",
+            blame=ours,
         ),
     ]
 
