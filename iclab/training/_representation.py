@@ -27,6 +27,10 @@ DictionaryModel = MultiHeadSoftmax | Encoder
 Number = float | Float[Array, ""]
 
 
+# Numbers in the attention matrices of all blocks, for the prompts of a batch together.
+_ATTENTION_AT_ONCE = 1 << 24
+
+
 @checked(finite=False)
 def exact_gap(
     task: Representation,
@@ -106,13 +110,33 @@ def batch_loss(
 ) -> Float[Array, ""]:
     r"""$\frac1{2BK}\sum_{b,k}(\hat y_{b,k}-y_{b,k})^2$: the loss (9) on a batch of
     label vectors, of which the first N = `context_length` labels are shown. Another
-    `loss` takes the place of the square.
+    `loss` takes the place of the square. Large batches of an `Encoder` are taken in
+    parts, one after the other: their attention would not fit into memory.
     """
-    rule = f"from 1 to {len(tokens)}, the number of tokens"
-    fits = 1 <= context_length <= len(tokens)
-    require(fits, "batch_loss", "context_length", rule, context_length)
+    K, N = len(tokens), context_length
+    rule = f"from 1 to {K}, the number of tokens"
+    require(1 <= N <= K, "batch_loss", "context_length", rule, N)
     predict = jax.vmap(lambda shown: model(tokens, shown))
-    return jnp.mean(loss(predict(labels[:, :context_length]), labels)) / 2
+
+    def mean(labels):
+        return jnp.mean(loss(predict(labels[:, :N]), labels)) / 2
+
+    count = _parts(model, len(labels), K)
+    if count == 1:
+        return mean(labels)
+    # Every part has samples from all over the batch, and so of every device.
+    parts = labels.reshape(-1, count, labels.shape[1]).swapaxes(0, 1)
+    # Gradients compute a part once more instead of remembering all of them.
+    return jnp.mean(jax.lax.map(jax.checkpoint(mean), parts))
+
+
+def _parts(model: DictionaryModel, batch: int, K: int) -> int:
+    """The fewest equal parts of a batch whose attention is small."""
+    if not isinstance(model, Encoder):
+        return 1
+    wanted = -(-batch * model.depth * model.heads * K**2 // _ATTENTION_AT_ONCE)
+    few = range(max(wanted, 1), batch)
+    return next((count for count in few if batch % count == 0), max(batch, 1))
 
 
 @checked

@@ -18,6 +18,7 @@ from iclab.training import (
     Optimiser,
     OverRepresentation,
     Plan,
+    _representation,
     batch_loss,
     descent_path,
     exact_gap,
@@ -114,6 +115,18 @@ def test_training_ends_at_ridge_regression():
 def _encoder():
     key = jax.random.key(5, impl="rbg")
     return Encoder.random(key, input_dim=D, layers=1, heads=2, width=8, hidden=8)
+
+
+@pytest.mark.parametrize(("most", "parts"), [(12 * 2 * K**2, 1), (300, 3), (1, 12)])
+def test_large_batches_are_taken_in_parts(monkeypatch, most, parts):
+    labels, encoder = LABELS[:12], _encoder()
+    loss = lambda model: batch_loss(model, TASK.tokens, labels, N)  # noqa: E731
+    at_once = eqx.filter_jit(eqx.filter_value_and_grad(loss))(encoder)
+    monkeypatch.setattr(_representation, "_ATTENTION_AT_ONCE", most)
+    assert _representation._parts(encoder, 12, K) == parts
+    in_parts = eqx.filter_jit(eqx.filter_value_and_grad(loss))(encoder)
+    for one, other in zip(*map(jax.tree.leaves, (in_parts, at_once)), strict=True):
+        assert_close(one, other, rtol=1e-4, atol=1e-6)  # float32
 
 
 @functools.cache
