@@ -145,11 +145,12 @@ def _figure(item: Item) -> str:
 
 def sentences() -> str:
     """What papers say of their figures, and whether it is seen at their own sizes."""
-    figures = [
+    every = [
         item
         for item in _items(read_run(_RECORDS / "paper"))
         if item.entry.kind == "figure"
     ]
+    figures = [item for item in every if not item.entry.is_variant]
     states = Counter(one.state for item in figures for one in item.said)
     lines = [
         f"Of {states.total()} sentences {states['seen']} are seen, {states['not seen']}"
@@ -165,8 +166,10 @@ def sentences() -> str:
         for one in item.said
     ]
     missing = [item.entry.id for item in figures if item.record is None]
-    if missing:
-        lines += ["", f"Not run whole: {', '.join(missing)}."]
+    in_part = [f"`{item.entry.id}`" for item in every if item.entry.is_variant]
+    for words, ids in (("Not run whole", missing), ("In part", in_part)):
+        if ids:
+            lines += ["", f"{words}: {', '.join(ids)}."]
     return "\n".join(lines)
 
 
