@@ -65,7 +65,7 @@ def modules() -> list[str]:
     """Every public module, `iclab` itself first."""
     found = [
         path.parent.name if path.name == "__init__.py" else path.stem
-        for path in (*PACKAGE.glob("*/__init__.py"), *PACKAGE.glob("[a-z]*.py"))
+        for path in (*PACKAGE.glob("[a-z]*/__init__.py"), *PACKAGE.glob("[a-z]*.py"))
     ]
     return [
         "iclab",

@@ -25,7 +25,8 @@ def test_records_are_whole_and_small(folder):
     assert manifest["verdicts"] == {id: one.verdict for id, one in run.records.items()}
     files = [path for path in folder.rglob("*") if path.is_file()]
     files = [path for path in files if "report" not in path.relative_to(folder).parts]
-    assert sum(path.stat().st_size for path in files) < 8_000_000
+    # All claims and figures, tables of a megabyte and more left out.
+    assert sum(path.stat().st_size for path in files) < 9_000_000
     named = {name for record in run.records.values() for name in record.files}
     assert all((folder / name).is_file() for name in named)
     assert not compare(run, run).differing
