@@ -152,7 +152,8 @@ def test_a_killed_worker_loses_nothing(site, tmp_path):
 def test_a_worker_with_another_iclab_is_refused(site, tmp_path):
     source = Path(iclab.__file__).parent
     (tmp_path / "iclab").mkdir()
-    shutil.copytree(source / "runs", tmp_path / "iclab" / "runs")
+    for folder in ("runs", "_reading"):
+        shutil.copytree(source / folder, tmp_path / "iclab" / folder)
     for file in source.glob("*.py"):
         shutil.copy(file, tmp_path / "iclab")
     text = (source / "__init__.py").read_text(encoding="utf-8")
