@@ -6,6 +6,7 @@ import pytest
 
 from iclab import papers
 from iclab.evidence import SCALES, Scale
+from iclab.papers._job_functions import compute_table
 from iclab.runs import Job, reread_sources
 
 FIGURE, CLAIM = "yang2024/figure-2b", "zhang2023/theorem-4.1"
@@ -88,3 +89,36 @@ def test_a_job_names_the_function_that_computes():
     assert job.code == ("iclab.papers.yang2024._equal_compute",)
     (job,) = _figure_jobs("ahn2023/figure-2").values()
     assert job.config["compute"] == "iclab.papers.ahn2023.figure_2:compute"
+
+
+def test_exact_jobs_of_figures_compile_quickly_below_paper_scale():
+    trained, exact = ("run 1", "exact")
+    for scale, quick in (("smoke", (True, True)), ("desk", (False, True))):
+        jobs = _figure_jobs("ahn2023/figure-1", scale)
+        assert (jobs[trained].quick, jobs[exact].quick) == quick
+    jobs = _figure_jobs("ahn2023/figure-1", "paper")
+    assert not any(job.quick for job in jobs.values())
+
+
+def test_a_figure_is_laid_out_once_for_all_its_formats(tmp_path, monkeypatch):
+    from matplotlib.layout_engine import ConstrainedLayoutEngine as Engine
+
+    calls, execute = [], Engine.execute
+    monkeypatch.setattr(
+        Engine,
+        "execute",
+        lambda engine, picture: (calls.append(picture), execute(engine, picture)),
+    )
+    (entry,) = papers.select(["yang2024/figure-3"])
+    tables = {
+        name: compute_table(job.config, job.seed)
+        for name, job in _figure_jobs(entry.id).items()
+    }
+    _, names = papers.finish_figure(entry, tables, tmp_path / "figures")
+    assert len(calls) == 1
+    assert sorted(name.rpartition(".")[2] for name in names) == [
+        "csv",
+        "pdf",
+        "png",
+        "svg",
+    ]
