@@ -23,6 +23,9 @@ from iclab.papers.yang2024._equal_compute import (
     equal_compute_jobs,
 )
 
+# How firm it is that some H between is best.
+_SCATTER = "by how much depends on the seed: 2 to 85 % among ten at desk scale"
+
 
 def draw(tables: Tables) -> Picture:
     """Losses at the end of the budget, and the steps that it paid."""
@@ -88,11 +91,11 @@ def said(tables: Tables) -> list[Sentence]:
             "Section 4, text on Figure 5 (a)",
             (
                 Evidence(
-                    "Mean last loss with the most heads over the lowest",
-                    float(mean[-1] / mean.min()) if len(heads) > 2 else None,
+                    "Mean last loss with the most heads over the lowest with fewer",
+                    float(mean[-1] / mean[:-1].min()) if len(heads) > 2 else None,
                     ">=",
-                    1.05,
-                    reason="a twentieth worse than the best",
+                    1.0,
+                    reason=f"worse than the best with fewer; {_SCATTER}",
                     in_view=True,
                 ),
             ),
@@ -164,11 +167,12 @@ def expect(tables: Tables) -> list[Evidence]:
             name="spread",
         ),
         Evidence(
-            "The smallest H is not best: mean last loss with one head over the lowest",
-            float(mean[0] / mean.min()),
+            "The smallest H is not best: mean last loss with one head over the lowest "
+            "with more",
+            float(mean[0] / mean[1:].min()) if len(heads) > 1 else None,
             ">=",
-            1.05,
-            reason="a twentieth",
+            1.0,
+            reason=f"worse; {_SCATTER}",
             in_view=True,
         ),
         *_many_heads(heads, mean),
@@ -177,22 +181,19 @@ def expect(tables: Tables) -> list[Evidence]:
 
 def _many_heads(heads: list[int], mean: np.ndarray) -> list[Evidence]:
     """About the largest H, where more than two numbers of heads were trained."""
-    statement = "The largest H is not best either: mean last loss over the lowest"
-    value = float(mean[-1] / mean.min())
-    return (
-        [
-            Evidence(
-                statement,
-                value,
-                ">=",
-                1.05,
-                reason="a twentieth",
-                in_view=True,
-            )
-        ]
-        if len(heads) > 2
-        else []
-    )
+    if len(heads) <= 2:
+        return []
+    return [
+        Evidence(
+            "The largest H is not best either: mean last loss over the lowest with "
+            "fewer heads",
+            float(mean[-1] / mean[:-1].min()),
+            ">=",
+            1.0,
+            reason=f"worse; {_SCATTER}",
+            in_view=True,
+        )
+    ]
 
 
 FIGURE = Figure(
