@@ -21,12 +21,16 @@ _DEEP, _DEEPER = 14, 16
 
 @dataclass(frozen=True)
 class Case:
-    """d inputs, n examples, noise of variance σ² on the labels, w ~ N(0, vI)."""
+    """d inputs, n examples, noise of variance σ² on the labels, w ~ N(0, vI).
+
+    `times` as many prompts as usual, where noise hides what three layers lack.
+    """
 
     dimension: int
     samples: int
     noise: float
     signal: float = 1.0
+    times: int = 1
 
     def loss(self, layers: int) -> float:
         """That of the best k layers."""
@@ -44,7 +48,7 @@ def cases(scale) -> dict[str, Case]:
     """Enough examples, hardly enough of them, and weights of another size."""
     found = [Case(5, 20, 0.25), Case(5, 10, 2.0, 3.0)]
     if scale != "smoke":
-        found += [Case(5, 20, 4.0), Case(8, 12, 1.0)]
+        found += [Case(5, 20, 4.0, times=4), Case(8, 12, 1.0)]
     return {
         f"d={c.dimension}, n={c.samples}, σ²={c.noise:g}, v={c.signal:g}": c
         for c in found
@@ -69,7 +73,8 @@ def measure(case: Case, key, scale) -> Measured:
         weight_covariance=case.signal * jnp.eye(d),
         noise_std=case.noise**0.5,
     )
-    prompts = {"smoke": 1 << 13, "desk": 1 << 16, "paper": 1 << 20}[scale]
+    usual = {"smoke": 1 << 13, "desk": 1 << 16, "paper": 1 << 20}[scale]
+    prompts = case.times * usual
     bayes = {"ridge": Ridge(case.noise / case.signal)}
     found = sampled_risk(bayes, task, examples=case.samples, prompts=prompts, key=key)
     mean, error = map(float, found["ridge"])
