@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from iclab import papers
 from iclab._files import now
-from iclab.cli._costs import known
 from iclab.cli._mistake import UserMistake
 from iclab.evidence import Entry, Scale
 from iclab.results import Record, Settle, claim_record, scatter
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 
 # What stands between the name of a job and a seed that is not the first.
 SEED = " · seed "
-# Seconds of a claim that may begin last.
-_SHORT = 5.0
 
 
 class Work:
@@ -80,28 +77,16 @@ class Work:
 
     @property
     def every_job(self) -> list[Job]:
-        """All jobs, in the order in which to begin them.
+        """All jobs, in the order in which to begin them: figures, then claims.
 
-        Those that compile in one way come together: processes begin anew between.
+        Figures take longer, and a long job that begins last leaves the others idle.
         """
-        jobs = [job for id in self.order for job in self.jobs[id].values()]
-        return sorted(jobs, key=lambda job: job.quick)
+        return [job for id in self.order for job in self.jobs[id].values()]
 
     @property
     def order(self) -> list[str]:
-        """Items that have jobs, in the order in which they are begun.
-
-        Figures before claims, and long claims before short ones: a long job that begins
-        last leaves the other processes idle.
-        """
-
-        def rank(id: str) -> int:
-            if self._entries[id].kind == "figure":
-                return 0
-            costs = known(self._entries[id], self._scale)
-            return 2 if costs is not None and costs.seconds < _SHORT else 1
-
-        return sorted(self.jobs, key=rank)
+        """Items that have jobs, in the order in which they are begun."""
+        return sorted(self.jobs, key=lambda id: self._entries[id].kind == "claim")
 
     def owners(self, job: Job) -> list[str]:
         """Items that a job works for."""

@@ -105,8 +105,7 @@ def figure_jobs(
             f"{entry.id} · {name}",
             device=device if trains else "cpu",
             precision=precision if trains else None,
-            # Exact work is mostly compilation, as claims are.
-            quick=scale == "smoke" or (scale == "desk" and not trains),
+            quick=scale == "smoke",
         )
 
     try:

@@ -11,10 +11,11 @@ import time
 import types
 import warnings
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from iclab._memory import give_back
 from iclab._reading import Positive, Whole, checked
@@ -66,8 +67,8 @@ class Processes:
             raise EngineProblem("jobs ask for a GPU, and there is none")
         shared = {} if self.cache is None else compilation_cache(self.cache)
         seats = [_Seat(shared | on_gpu(card)) for card in range(self.gpus)]
-        queue = deque(cards)
-        plain = deque(job for job in jobs if job.device == "cpu")
+        queue = _Line(cards)
+        plain = _Line(job for job in jobs if job.device == "cpu")
         places = [(seat, queue) for seat in seats]
         places += [(_Seat(shared | on_cpu()), plain) for _ in range(self.count)]
         try:
@@ -78,6 +79,8 @@ class Processes:
                     begun: list[Started] = []
                     try:
                         if isinstance(event, Outcome):
+                            for line in (queue, plain):
+                                line.ended(event.job)
                             begun = _begin(places)
                     finally:
                         yield event
@@ -85,6 +88,56 @@ class Processes:
         finally:
             for seat, _ in places:
                 seat.end()
+
+
+class _Line:
+    """Jobs that wait, in their order, but of each kind one goes ahead of the others.
+
+    Most of a job's time may be compilation, and jobs of a kind differ by numbers: those
+    that begin after the first has ended read what it has compiled. Meanwhile there is
+    other work; where there is none, nobody waits.
+    """
+
+    def __init__(self, jobs: Iterable[Job]):
+        self._jobs = deque(jobs)
+        self._ahead: set[Hashable] = set()
+        self._ended: set[Hashable] = set()
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def next(self) -> Job:
+        """Take the job to begin now out of the line."""
+        waits = self._ahead - self._ended
+        # Processes begin anew between jobs that are compiled in two ways.
+        quick = self._jobs[0].quick
+        place = next(
+            (
+                place
+                for place, job in enumerate(self._jobs if waits else ())
+                if job.quick == quick and _kind(job) not in waits
+            ),
+            0,
+        )
+        job = self._jobs[place]
+        del self._jobs[place]
+        self._ahead.add(_kind(job))
+        return job
+
+    def ended(self, job: Job) -> None:
+        """Others of its kind need not wait any more."""
+        self._ended.add(_kind(job))
+
+
+def _kind(job: Job) -> Hashable:
+    """What jobs have in common that differ by numbers only."""
+    return job.function, job.code, _names(job.config)
+
+
+def _names(value: Any) -> Hashable:
+    if not isinstance(value, Mapping):
+        return None
+    return tuple((name, _names(one)) for name, one in sorted(value.items()))
 
 
 class _Seat:
@@ -192,12 +245,12 @@ class _Process:
         self._pipe.close()
 
 
-def _begin(places: Sequence[tuple[_Seat, deque[Job]]]) -> list[Started]:
+def _begin(places: Sequence[tuple[_Seat, _Line]]) -> list[Started]:
     """Give every free seat its next job."""
     return [
-        Started(seat.take(mine.popleft()))
-        for seat, mine in places
-        if mine and not seat.busy
+        Started(seat.take(line.next()))
+        for seat, line in places
+        if line and not seat.busy
     ]
 
 

@@ -2,8 +2,6 @@
 
 import os
 import signal
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -51,19 +49,6 @@ def test_a_result_that_cannot_be_read_is_undecided():
     work.take(Outcome(work.every_job[0], {}, None, 1.0))
     record, _ = work.record(work.ids[0])
     assert record.reason.endswith("Wrong: `result.verdict` is missing")
-
-
-def test_long_claims_begin_before_short_ones_and_figures_before_both():
-    short, figure, long = papers.select(
-        ["zhang2023/lemma-a.3", "yang2024/figure-3", "gatmiry2024/theorem-3.3"]
-    )
-    jobs = {"a": Job("json:dumps", {}, 0, quick=True), "b": Job("json:dumps", {}, 1)}
-    planner: Any = SimpleNamespace(jobs=lambda entry, seed: jobs)
-    work = Work([short, long, figure], "desk", 0, store=None, figures=planner)
-    assert work.order == [figure.id, long.id, short.id]
-    # What is compiled thoroughly comes first, whatever its item.
-    quick = [job.quick for job in work.every_job]
-    assert quick == [False, True, True, True]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

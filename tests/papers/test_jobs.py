@@ -91,15 +91,6 @@ def test_a_job_names_the_function_that_computes():
     assert job.config["compute"] == "iclab.papers.ahn2023.figure_2:compute"
 
 
-def test_exact_jobs_of_figures_compile_quickly_below_paper_scale():
-    trained, exact = ("run 1", "exact")
-    for scale, quick in (("smoke", (True, True)), ("desk", (False, True))):
-        jobs = _figure_jobs("ahn2023/figure-1", scale)
-        assert (jobs[trained].quick, jobs[exact].quick) == quick
-    jobs = _figure_jobs("ahn2023/figure-1", "paper")
-    assert not any(job.quick for job in jobs.values())
-
-
 def test_a_figure_is_laid_out_once_for_all_its_formats(tmp_path, monkeypatch):
     from matplotlib.layout_engine import ConstrainedLayoutEngine as Engine
 

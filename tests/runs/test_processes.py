@@ -13,6 +13,7 @@ import pytest
 
 from iclab.runs import EngineProblem, Job, Outcome, Processes, Started, Store, run_jobs
 from iclab.runs._environment import one_thread
+from iclab.runs._processes import _Line
 from tests.runs import program, work
 
 ROOT = Path(__file__).parents[2]
@@ -241,3 +242,25 @@ def test_processes_end_with_a_killed_parent(running, tmp_path):
     work.until(lambda: all(map(work.gone, work.held(tmp_path))))
     store = Store(tmp_path / "store")
     assert store.has(program.jobs(tmp_path)[0])
+
+
+def test_one_of_a_kind_goes_ahead_and_the_others_read_what_it_compiled():
+    squares, others = [_job(x=x) for x in (1, 2, 3)], [_job("touch", path="p")]
+    line = _Line([*squares, *others])
+    # While the first square runs there is other work, and then nothing else.
+    assert [line.next(), line.next()] == [squares[0], others[0]]
+    assert line.next() == squares[1]
+    line = _Line([*squares, *others])
+    assert line.next() == squares[0]
+    line.ended(squares[0])
+    assert [line.next() for _ in range(3)] == [*squares[1:], *others]
+    # Other names in the configuration, another kind; not other numbers.
+    line = _Line([squares[0], squares[1], _job(x=1, y=2)])
+    assert [line.next().config for _ in range(2)] == [{"x": 1}, {"x": 1, "y": 2}]
+
+
+def test_no_process_begins_anew_for_the_sake_of_what_is_compiled():
+    first, second = _job(x=1), _job(x=2)
+    quick = dataclasses.replace(_job("touch", path="p"), quick=True)
+    line = _Line([first, second, quick])
+    assert [line.next() for _ in range(3)] == [first, second, quick]
