@@ -1,4 +1,4 @@
-"""Gallery and errata, from a folder of results; sentences, from that at paper scale.
+"""Gallery and errata, from a folder of results; sentences and seeds, from records.
 
 The folder is the one that `ICLAB_SITE_RESULTS` names, or the record in `records/desk`,
 or that in `records/paper`, or else one that a run of a few figures at smoke scale
@@ -170,6 +170,26 @@ def sentences() -> str:
     for words, ids in (("Not run whole", missing), ("In part", in_part)):
         if ids:
             lines += ["", f"{words}: {', '.join(ids)}."]
+    return "\n".join(lines)
+
+
+def seeds() -> str:
+    """Verdicts with several seeds: how many items have one, and which have more."""
+    found = {
+        item.entry.id: item.record.scatter
+        for item in _items(read_run(_RECORDS / "desk-seeds"))
+        if item.record is not None and item.record.scatter is not None
+    }
+    alike = Counter(one.verdicts[0] for one in found.values() if one.agree)
+    words = ", ".join(f"{count} {verdict}" for verdict, count in alike.items())
+    lines = [
+        f"Of {len(found)} items {alike.total()} have one verdict with every seed"
+        f" ({words}); the others depend on it.",
+        "",
+        "| Item | With the seeds of the record |",
+        "|---|---|",
+    ]
+    lines += [f"| {id} | {one.words} |" for id, one in found.items() if not one.agree]
     return "\n".join(lines)
 
 

@@ -67,6 +67,7 @@ def _fill(app: Sphinx, page: str, source: list[str]) -> None:
         "gallery": gallery.page,
         "errata": gallery.errata,
         "sentences": gallery.sentences,
+        "seeds": gallery.seeds,
         "layers": drawing.layers_page,
         "way": drawing.way_page,
         "preamble": lambda: f"```python\n{public.PREAMBLE}```",
