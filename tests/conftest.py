@@ -29,6 +29,8 @@ os.environ["XLA_FLAGS"] = f"{os.environ['XLA_FLAGS']} {QUICK_COMPILATION}"
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
+_MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
 # A shell starts what it puts in the background with Ctrl-C ignored, and programs that
 # the tests start would inherit that.
 if threading.current_thread() is threading.main_thread():
@@ -95,9 +97,12 @@ def registry(
 
 @pytest.fixture(autouse=True, scope="module")
 def programs_are_forgotten() -> Iterator[None]:
-    """A worker that compiles for all modules holds gigabytes of programs."""
+    """A worker that compiles for all modules holds gigabytes of programs.
+
+    What it forgets it has to read again, so it holds what there is room for.
+    """
     yield
-    give_back(beyond=2**31)
+    give_back(beyond=max(2**31, _MEMORY // 8))
 
 
 @pytest.fixture(scope="session")

@@ -155,13 +155,13 @@ def test_from_an_empty_folder_to_one_report(here):
     code, out, errors = _iclab(here, *check)
     assert code == 0, errors
     assert out.startswith("holds      me2026/theorem-1")
-    ids = ("me2026", "zhang2023/theorem-4.2")
+    ids = ("me2026", "zhang2023/section-5.1-sign-count")
     options = ("--scale", "smoke", "--jobs", "2", "--out", "r", "--json")
     code, out, errors = _iclab(here, "reproduce", *ids, *options)
     assert code == 0, errors
     found = {record["id"]: record["verdict"] for record in json.loads(out)}
     assert found == {
-        "zhang2023/theorem-4.2": "corrected",
+        "zhang2023/section-5.1-sign-count": "corrected",
         "me2026/theorem-1": "holds",
         "me2026/figure-1": "holds",
     }
