@@ -30,3 +30,15 @@ def test_records_are_whole_and_small(folder):
     named = {name for record in run.records.values() for name in record.files}
     assert all((folder / name).is_file() for name in named)
     assert not compare(run, run).differing
+
+
+def test_what_has_two_verdicts_says_that_it_depends_on_the_seed():
+    records = read_run(_RECORDS / "desk-seeds").records
+    assert len(records) > 100
+    for id, record in records.items():
+        assert record.scatter is not None
+        assert len(record.scatter.seeds) == 10
+        words = [one.note for one in record.said]
+        words += [one.reason for one in record.evidence]
+        said = any("depends on the seed" in one for one in words)
+        assert record.scatter.agree or said, id
