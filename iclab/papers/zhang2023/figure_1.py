@@ -292,7 +292,7 @@ def said(tables: Tables) -> list[Sentence]:
     plain = [*fixed, *random]
     exact = tables["least squares"]
     d, c1 = int(exact["dimension"]), "random, c = 1"
-    size = "" if d == 20 else f"the size, d = {d} and three layers for 20 and twelve"
+    size = "" if d == 20 else f"the size, d = {d} for 20 and fewer layers than twelve"
     text = "Section 4.3, text on Figure 1"
     return [
         Sentence(
