@@ -29,6 +29,10 @@ os.environ["XLA_FLAGS"] = f"{os.environ['XLA_FLAGS']} {QUICK_COMPILATION}"
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
+# Many tests start programs, each of which would compile the same sources.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 _MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 # A shell starts what it puts in the background with Ctrl-C ignored, and programs that

@@ -236,14 +236,7 @@ def predictions(
     require(prompts.target.ndim == 1, "predictions", "prompts", rule, found)
     total = len(prompts.target)
     size = min(_ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE, total)
-    # Whole chunks have one shape; what fills the last one up is thrown away.
-    chunks = -(-total // size)
-    order = jnp.arange(chunks * size) % total
-    split = jax.tree.map(
-        lambda leaf: leaf[order].reshape(chunks, size, *leaf.shape[1:]), prompts
-    )
-    found = _chunked(predictor, split, wanted)
-    return found.reshape(chunks * size, len(wanted))[:total]
+    return _chunked(predictor, prompts, wanted, size)
 
 
 @checked(finite=False)
@@ -327,10 +320,19 @@ def curve_of(
 
 @eqx.filter_jit
 def _chunked(
-    predictor: AbstractPredictor, prompts: Prompt, lengths: Int[Array, " m"]
-) -> Float[Array, "chunks size m"]:
+    predictor: AbstractPredictor, prompts: Prompt, lengths: Int[Array, " m"], size: int
+) -> Float[Array, "prompts m"]:
+    """Predictions for `size` prompts at a time."""
+    total = len(prompts.target)
+    # Whole chunks have one shape; what fills the last one up is thrown away.
+    chunks = -(-total // size)
+    order = np.arange(chunks * size) % total
+    split = jax.tree.map(
+        lambda leaf: leaf[order].reshape(chunks, size, *leaf.shape[1:]), prompts
+    )
     one = lambda prompt: predictor.at_lengths(prompt, lengths)  # noqa: E731
-    return jax.lax.map(jax.vmap(one), prompts)
+    found = jax.lax.map(jax.vmap(one), split)
+    return found.reshape(chunks * size, len(lengths))[:total]
 
 
 @eqx.filter_jit

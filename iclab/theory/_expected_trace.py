@@ -65,14 +65,15 @@ def expected_trace(
     require(1 <= k <= LARGEST_DEGREE, owner, "words", rule, f"{k} matrices")
     n = jnp.asarray(positive_integer(samples, owner, "samples"), Sigma.dtype)
     batch = words.shape[:-3]
-    values = _expected_traces(words.reshape(-1, k, d, d), Sigma, n)
+    values = expected_traces(words.reshape(-1, k, d, d), Sigma, n)
     return values.reshape(batch)
 
 
 @jax.jit
-def _expected_traces(
+def expected_traces(
     words: Float[Array, "b k d d"], Sigma: Float[Array, "d d"], n: Float[Array, ""]
 ) -> Float[Array, " b"]:
+    """`expected_trace` of arguments that have been read."""
     count, k, d, _ = words.shape
     plan = _plan(k)
 

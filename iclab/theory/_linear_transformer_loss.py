@@ -19,7 +19,7 @@ from iclab.core import (
     positive_integer,
     require,
 )
-from iclab.theory._expected_trace import LARGEST_DEGREE as LONGEST_WORD, expected_trace
+from iclab.theory._expected_trace import LARGEST_DEGREE as LONGEST_WORD, expected_traces
 from iclab.theory._wishart_quadrature import LARGEST_DEGREE, wishart_quadrature
 from iclab.theory._wishart_samples import wishart_samples
 
@@ -63,7 +63,7 @@ def linear_transformer_loss(
     owner = "linear_transformer_loss"
     Sigma, Omega = _covariances(owner, covariance, weight_covariance)
     A = _layers(owner, "A", A, Sigma.shape[0])
-    k, d, _ = A.shape
+    k = len(A)
     rule = (
         f"of at most {_EXACT_LAYERS} layers to be exact (more: scalar_transformer_loss "
         "for multiples of the inverse covariance, else sampled_transformer_loss)"
@@ -78,18 +78,8 @@ def linear_transformer_loss(
         require(k == 1, owner, "B", rule, f"{k} layers of it")
     n = positive_integer(samples, owner, "samples")
     finite_number(noise_variance, owner, "noise_variance", at_least=0)
-    # Every matrix that a word may hold: A_u, A_uᵀ, A_uΣA_vᵀ, A_uΣΩ, Ω.
-    pairs = jnp.einsum("uij,jk,vlk->uvil", A, Sigma, A).reshape(k * k, d, d)
-    letters = jnp.concatenate([A, A.mT, pairs, A @ (Sigma @ Omega), Omega[None]])
-    total = jnp.trace(Omega @ Sigma)
-    for words, times in _words_by_degree(k):
-        total = total + times @ expected_trace(letters[words], Sigma, n)
-    if absent(noise_variance):
-        return total
-    for words, times in _noise_words_by_degree(k):
-        power = times @ expected_trace(letters[words], Sigma, n)
-        total = total + noise_variance / n * power
-    return total
+    noise = None if absent(noise_variance) else noise_variance
+    return _averaged_words(A, Sigma, Omega, float(n), noise)
 
 
 @checked
@@ -133,12 +123,23 @@ def scalar_transformer_loss(
     finite_number(noise_variance, owner, "noise_variance", at_least=0)
     finite_number(signal_variance, owner, "signal_variance", at_least=0)
     h, weight = wishart_quadrature(dimension, samples, degree)
+    signal = dimension * signal_variance
+    noise = None if absent(noise_variance) else dimension * noise_variance / samples
+    return _integrated(a, b, h, weight, signal, noise)
+
+
+@jax.jit
+def _integrated(
+    a: Float[Array, " k"],
+    b: Float[Array, " k"] | None,
+    h: Float[Array, " m"],
+    weight: Float[Array, " m"],
+    signal: Number,
+    noise: Number | None,
+) -> Float[Array, ""]:
     c, g = scalar_filter(a, jnp.zeros_like(a) if b is None else a * b, h)
-    loss = signal_variance * (dimension * jnp.sum(weight * c**2))
-    if absent(noise_variance):
-        return loss
-    power = noise_variance / samples * jnp.sum(weight * h * g**2)
-    return loss + dimension * power
+    loss = signal * jnp.sum(weight * c**2)
+    return loss if noise is None else loss + noise * jnp.sum(weight * h * g**2)
 
 
 @checked
@@ -250,6 +251,29 @@ def layer_numbers(
         return a, b
 
 
+@jax.jit
+def _averaged_words(
+    A: Float[Array, "k d d"],
+    Sigma: Float[Array, "d d"],
+    Omega: Float[Array, "d d"],
+    n: Float[Array, ""],
+    noise_variance: Number | None,
+) -> Float[Array, ""]:
+    k, d, _ = A.shape
+    # Every matrix that a word may hold: A_u, A_uᵀ, A_uΣA_vᵀ, A_uΣΩ, Ω.
+    pairs = jnp.einsum("uij,jk,vlk->uvil", A, Sigma, A).reshape(k * k, d, d)
+    letters = jnp.concatenate([A, A.mT, pairs, A @ (Sigma @ Omega), Omega[None]])
+    total = jnp.trace(Omega @ Sigma)
+    for words, times in _words_by_degree(k):
+        total = total + times @ expected_traces(letters[words], Sigma, n)
+    if noise_variance is None:
+        return total
+    for words, times in _noise_words_by_degree(k):
+        power = times @ expected_traces(letters[words], Sigma, n)
+        total = total + noise_variance / n * power
+    return total
+
+
 @functools.cache
 def _words_by_degree(k: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Words of tr(ΩGΣGᵀ) as places among the letters, and how often each occurs.
@@ -296,6 +320,7 @@ def absent(noise_variance: object) -> bool:
     return not is_traced(noise_variance) and float(np.asarray(noise_variance)) == 0.0
 
 
+@jax.jit
 def scalar_filter(
     a: Float[Array, " k"], beta: Float[Array, " l"], h: Float[Array, " m"]
 ) -> tuple[Float[Array, " m"], Float[Array, " m"]]:

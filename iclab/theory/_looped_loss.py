@@ -1,5 +1,6 @@
 """Population loss of looped linear transformers: exact, sampled, and as printed."""
 
+import functools
 import math
 
 import jax
@@ -19,7 +20,7 @@ from iclab.core import (
     square_matrix,
     symmetric_matrix,
 )
-from iclab.theory._expected_trace import LARGEST_DEGREE, expected_trace
+from iclab.theory._expected_trace import LARGEST_DEGREE, expected_trace, expected_traces
 from iclab.theory._linear_transformer_loss import Number, absent, scalar_filter
 from iclab.theory._wishart_quadrature import wishart_quadrature
 from iclab.theory._wishart_samples import wishart_samples
@@ -68,23 +69,18 @@ def looped_loss(
     step = _multiple_of_inverse(A, Sigma)
     if step is not None:
         h, weight = wishart_quadrature(d, n, 2 * L)
-        c = (1 - step * h) ** L
-        # E c(S)² is a multiple of I once whitened, so that Ω enters by its trace.
-        signal = d if weight_covariance is None else jnp.trace(Omega @ Sigma)
-        loss = signal * weight @ c**2 + (u @ Sigma @ u) * (weight @ (1 - c) ** 2)
-        if absent(noise_variance):
-            return loss
-        _, g = scalar_filter(jnp.full(L, -step), jnp.zeros(L), h)
-        return loss + d * noise_variance / n * (weight @ (h * g**2))
+        prior = None if weight_covariance is None else Omega
+        noise = None if absent(noise_variance) else d * noise_variance / n
+        return _integrated(step, u, Sigma, prior, h, weight, noise, L)
     rule = (
         f"at most {_EXACT_LOOPS} to be exact for matrices that are not multiples of "
         "the inverse covariance (sampled_looped_loss has no such limit)"
     )
     require(L <= _EXACT_LOOPS, owner, "loops", rule, L)
-    loss = _averaged_words(A, u, Sigma, Omega, n, L)
+    loss = _averaged_words(A, u, Sigma, Omega, float(n), L)
     if absent(noise_variance):
         return loss
-    return loss + noise_variance / n * _averaged_noise_words(A, Sigma, n, L)
+    return loss + noise_variance / n * _averaged_noise_words(A, Sigma, float(n), L)
 
 
 @checked
@@ -241,21 +237,56 @@ def loss_by_test_loops(
     d = positive_integer(dimension, owner, "dimension")
     n, L = _sizes(owner, samples, loops)
     h, weight = wishart_quadrature(d, n, 2 * L)
+    noise = None if absent(noise_variance) else noise_variance / n
+    return d * _by_loops(step, h, weight, noise, L)
+
+
+@functools.partial(jax.jit, static_argnames="L")
+def _by_loops(
+    step: Number,
+    h: Float[Array, " m"],
+    weight: Float[Array, " m"],
+    noise: Number | None,
+    L: int,
+) -> Float[Array, " L"]:
     left = jnp.cumprod(jnp.broadcast_to(1 - step * h, (L, len(h))), axis=0)
-    losses = d * left**2 @ weight
-    if absent(noise_variance):
+    losses = left**2 @ weight
+    if noise is None:
         return losses
     before = jnp.concatenate([jnp.ones((1, len(h))), left[:-1]])
     g = step * jnp.cumsum(before, axis=0)  # a Σ_{j<ℓ} (1 − ah)ʲ, also where h = 0
-    return losses + noise_variance / n * d * (h[None] * g**2 @ weight)
+    return losses + noise * (h[None] * g**2 @ weight)
 
 
+@functools.partial(jax.jit, static_argnames="L")
+def _integrated(
+    step: Number,
+    u: Float[Array, " d"],
+    Sigma: Float[Array, "d d"],
+    prior: Float[Array, "d d"] | None,
+    h: Float[Array, " m"],
+    weight: Float[Array, " m"],
+    noise: Number | None,
+    L: int,
+) -> Float[Array, ""]:
+    """The loss of A = a Σ⋆⁻¹ as an integral over the eigenvalue h."""
+    c = (1 - step * h) ** L
+    # E c(S)² is a multiple of I once whitened, so that Ω enters by its trace.
+    signal = len(u) if prior is None else jnp.trace(prior @ Sigma)
+    loss = signal * weight @ c**2 + (u @ Sigma @ u) * (weight @ (1 - c) ** 2)
+    if noise is None:
+        return loss
+    _, g = scalar_filter(jnp.full(L, -step), jnp.zeros(L), h)
+    return loss + noise * (weight @ (h * g**2))
+
+
+@functools.partial(jax.jit, static_argnames="L")
 def _averaged_words(
     A: Float[Array, "d d"],
     u: Float[Array, " d"],
     Sigma: Float[Array, "d d"],
     prior: Float[Array, "d d"],
-    n: int,
+    n: Float[Array, ""],
     L: int,
 ) -> Float[Array, ""]:
     """The loss with G = Σ_j C(L,j)(−SA)ʲ multiplied out, word by word."""
@@ -276,21 +307,22 @@ def _averaged_words(
             sign = (-1) ** degree * (1 if i == j else 2)
             times.append(sign * math.comb(L, i) * math.comb(L, j))
         stacked = jnp.stack([jnp.stack(word) for word in words])
-        total = total + jnp.array(times, float) @ expected_trace(stacked, Sigma, n)
+        total = total + jnp.array(times, float) @ expected_traces(stacked, Sigma, n)
     return total
 
 
+@functools.partial(jax.jit, static_argnames="L")
 def _averaged_noise_words(
-    A: Float[Array, "d d"], Sigma: Float[Array, "d d"], n: int, L: int
+    A: Float[Array, "d d"], Sigma: Float[Array, "d d"], n: Float[Array, ""], L: int
 ) -> Float[Array, ""]:
     """E tr(SHΣ⋆Hᵀ) with H = Σ_j C(L,j)(−1)ʲ⁺¹A(SA)ʲ⁻¹ multiplied out."""
     middle, total = A @ Sigma @ A.T, jnp.zeros(())
     for i in range(1, L + 1):
         for j in range(1, i + 1):
-            word = jnp.stack([*[A] * (i - 1), middle, *[A.T] * (j - 1)])
+            word = jnp.stack([*[A] * (i - 1), middle, *[A.T] * (j - 1)])[None]
             times = (-1) ** (i + j) * math.comb(L, i) * math.comb(L, j)
             times *= 1 if i == j else 2
-            total = total + times * expected_trace(word, Sigma, n)
+            total = total + times * expected_traces(word, Sigma, n)[0]
     return total
 
 

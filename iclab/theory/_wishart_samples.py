@@ -1,5 +1,6 @@
 """Draws of sample covariances whose cost does not depend on the number of samples."""
 
+import functools
 import math
 
 import jax
@@ -36,10 +37,23 @@ def wishart_samples(
     n, d = positive_integer(samples, owner, "samples"), Sigma.shape[0]
     good = all(isinstance(size, int) and size >= 0 for size in shape)
     require(good, owner, "shape", "a tuple of integers ≥ 0", shape)
-    dtype, draws = Sigma.dtype, math.prod(shape)
+    S = _draws(key, Sigma, float(n), width=min(n, d), draws=math.prod(shape))
+    return S.reshape(*shape, d, d)
+
+
+@functools.partial(jax.jit, static_argnames=("width", "draws"))
+def _draws(
+    key: Key[Array, ""] | UInt32[Array, "2"],
+    Sigma: Float[Array, "d d"],
+    n: Float[Array, ""],
+    width: int,
+    draws: int,
+) -> Float[Array, "draws d d"]:
+    """Draws of S from T of `width` columns: n where T is X itself, else d."""
+    dtype, d = Sigma.dtype, len(Sigma)
     normal_key, chi_key = jax.random.split(key)
-    if n < d:
-        T = jax.random.normal(normal_key, (draws, d, n), dtype)
+    if width < d:
+        T = jax.random.normal(normal_key, (draws, d, width), dtype)
     else:
         rows, columns = jnp.tril_indices(d, -1)
         below = jax.random.normal(normal_key, (draws, rows.size), dtype)
@@ -49,5 +63,4 @@ def wishart_samples(
         T = jnp.zeros((draws, d, d), dtype).at[:, rows, columns].set(below)
         T = T + roots[:, :, None] * jnp.eye(d, dtype=dtype)[None]
     LT = jnp.einsum("ij,bjk->bik", jnp.linalg.cholesky(Sigma), T)
-    S = jnp.einsum("bik,bjk->bij", LT, LT) / n
-    return S.reshape(*shape, d, d)
+    return jnp.einsum("bik,bjk->bij", LT, LT) / n
