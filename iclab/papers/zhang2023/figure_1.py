@@ -96,7 +96,7 @@ class Settings:
     longest: int = setting("Most examples in a prompt.", 40, paper=140, least=11)
     between: int = setting("Step between lengths beyond ten.", 2, smoke=3, paper=3)
     groups: int = setting("Covariances of the test.", 64)
-    prompts: int = setting("Prompts for each of them.", 32, smoke=2, paper=64)
+    prompts: int = setting("Prompts for each of them.", 32, smoke=4, paper=64)
     size: Literal["tiny", "small", "standard"] = setting(
         "Size of models that are trained.", "tiny", paper="standard"
     )
