@@ -1,5 +1,6 @@
 """Training over representations: on the exact loss, and on sampled tasks."""
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -27,8 +28,8 @@ DictionaryModel = MultiHeadSoftmax | Encoder
 Number = float | Float[Array, ""]
 
 
-# Numbers in the attention matrices of all blocks, for the prompts of a batch together.
-_ATTENTION_AT_ONCE = 1 << 24
+# Numbers that a gradient keeps of the tasks that are computed together.
+_KEPT_AT_ONCE = 1 << 26
 
 
 @checked(finite=False)
@@ -111,30 +112,74 @@ def batch_loss(
     r"""$\frac1{2BK}\sum_{b,k}(\hat y_{b,k}-y_{b,k})^2$: the loss (9) on a batch of
     label vectors, of which the first N = `context_length` labels are shown. Another
     `loss` takes the place of the square. Large batches of an `Encoder` are taken in
-    parts, one after the other: their attention would not fit into memory.
+    parts, one after the other, each with its gradient: their attention would fit
+    neither into memory nor into caches. Derivatives are then of reverse mode only.
     """
     K, N = len(tokens), context_length
     rule = f"from 1 to {K}, the number of tokens"
     require(1 <= N <= K, "batch_loss", "context_length", rule, N)
-    predict = jax.vmap(lambda shown: model(tokens, shown))
-
-    def mean(labels):
-        return jnp.mean(loss(predict(labels[:, :N]), labels)) / 2
-
     count = _parts(model, len(labels), K)
+    mean = functools.partial(_mean_loss, context_length=N, loss=loss)
     if count == 1:
-        return mean(labels)
-    # Every part has samples from all over the batch, and so of every device.
-    parts = labels.reshape(-1, count, labels.shape[1]).swapaxes(0, 1)
-    # Gradients compute a part once more instead of remembering all of them.
-    return jnp.mean(jax.lax.map(jax.checkpoint(mean), parts))
+        return mean((model, tokens), labels)
+    # Every part has tasks from all over the batch, and so of every device.
+    parts = labels.reshape(-1, count, K).swapaxes(0, 1)
+    return _mean_of_parts(((model, tokens), parts), mean)
+
+
+def _mean_loss(
+    given: tuple[DictionaryModel, Float[Array, "K d"]],
+    labels: Float[Array, "batch K"],
+    *,
+    context_length: int,
+    loss: Loss,
+) -> Float[Array, ""]:
+    """The loss of tasks that are computed together."""
+    model, tokens = given
+    predict = jax.vmap(lambda shown: model(tokens, shown))
+    return jnp.mean(loss(predict(labels[:, :context_length]), labels)) / 2
+
+
+@eqx.filter_custom_vjp
+def _mean_of_parts(
+    arguments: tuple[PyTree, Array], mean: Callable[[PyTree, Array], Array]
+) -> Float[Array, ""]:
+    """Mean of `mean(shared, part)` over the rows of `parts`, one after the other."""
+    shared, parts = arguments
+    return jnp.mean(jax.lax.map(lambda part: mean(shared, part), parts))
+
+
+@_mean_of_parts.def_fwd
+def _(perturbed, arguments, mean):
+    # The gradient of a part is added up at once: reverse mode would keep what it needs
+    # of all parts, or compute each of them twice.
+    moving, fixed = eqx.partition(arguments, perturbed)
+
+    def add(total, rows):
+        def of_part(moving):
+            return mean(*eqx.combine(moving, (fixed[0], rows[1])))
+
+        value, slopes = jax.value_and_grad(of_part)((moving[0], rows[0]))
+        return jax.tree.map(jnp.add, total, slopes[0]), (value, slopes[1])
+
+    nothing = jax.tree.map(jnp.zeros_like, moving[0])
+    summed, (values, by_row) = jax.lax.scan(add, nothing, (moving[1], fixed[1]))
+    return jnp.mean(values), (summed, by_row)
+
+
+@_mean_of_parts.def_bwd
+def _(slopes, slope, perturbed, arguments, mean):
+    return jax.tree.map(lambda one: slope * one / len(arguments[1]), slopes)
 
 
 def _parts(model: DictionaryModel, batch: int, K: int) -> int:
-    """The fewest equal parts of a batch whose attention is small."""
+    """The fewest equal parts of a batch of which a gradient keeps little."""
     if not isinstance(model, Encoder):
         return 1
-    wanted = -(-batch * model.depth * model.heads * K**2 // _ATTENTION_AT_ONCE)
+    F, D = model.blocks.network_in.weight.shape[-2:]
+    # Of a block: its attention, and for every token the rows between its maps.
+    a_task = model.depth * K * (model.heads * K + 8 * D + 2 * F)
+    wanted = -(-batch * a_task // _KEPT_AT_ONCE)
     few = range(max(wanted, 1), batch)
     return next((count for count in few if batch % count == 0), max(batch, 1))
 

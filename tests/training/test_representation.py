@@ -117,19 +117,30 @@ def _encoder():
     return Encoder.random(key, input_dim=D, layers=1, heads=2, width=8, hidden=8)
 
 
-@pytest.mark.parametrize(("most", "parts"), [(12 * 2 * K**2, 1), (300, 3), (1, 12)])
+# What a gradient keeps of a task: attention, and rows between maps of width 8.
+A_TASK = K * (2 * K + 8 * 8 + 2 * 8)
+
+
+@pytest.mark.parametrize(
+    ("most", "parts"), [(12 * A_TASK, 1), (4 * A_TASK, 3), (1, 12)]
+)
 def test_large_batches_are_taken_in_parts(monkeypatch, most, parts):
-    labels, encoder = LABELS[:12], _encoder()
+    whole = (_encoder(), TASK.tokens, LABELS[:12])
 
-    def computed():
-        # A function of its own each time: equal ones share what was compiled first.
-        loss = lambda model: batch_loss(model, TASK.tokens, labels, N)  # noqa: E731
-        return eqx.filter_jit(eqx.filter_value_and_grad(loss))(encoder)
+    def computed(given):
+        # Functions of their own each time: equal ones share what was compiled first.
+        every = lambda given: batch_loss(*given, N)  # noqa: E731
+        model = lambda model: batch_loss(model, *given[1:], N)  # noqa: E731
+        return (
+            eqx.filter_jit(eqx.filter_value_and_grad(every))(given),
+            eqx.filter_jit(eqx.filter_value_and_grad(model))(given[0]),
+            eqx.filter_jit(lambda: batch_loss(*given, N))(),
+        )
 
-    at_once = computed()
-    monkeypatch.setattr(_representation, "_ATTENTION_AT_ONCE", most)
-    assert _representation._parts(encoder, 12, K) == parts
-    in_parts = computed()
+    at_once = computed(whole)
+    monkeypatch.setattr(_representation, "_KEPT_AT_ONCE", most)
+    assert _representation._parts(whole[0], 12, K) == parts
+    in_parts = computed(whole)
     for one, other in zip(*map(jax.tree.leaves, (in_parts, at_once)), strict=True):
         assert_close(one, other, rtol=1e-4, atol=1e-6)  # float32
 
