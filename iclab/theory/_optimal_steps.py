@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import mpmath
 import numpy as np
-import scipy.optimize
 from jaxtyping import Array, Float
 
 from iclab.core import array_size, checked, finite_number, positive_integer, require
@@ -293,6 +292,9 @@ def _search_real_steps(
 
     Where the best residual has a complex pair of zeros, real ones meet at its edge.
     """
+    # Here, because it takes half a second that no other formula needs.
+    from scipy.optimize import least_squares
+
     times = np.array([1] * len(single) + [2] * len(double))
     h, weight = map(np.asarray, wishart_quadrature(d, n, 2 * int(times.sum())))
 
@@ -308,8 +310,7 @@ def _search_real_steps(
     )
     starts = [near, np.full(len(near), near.mean()), *near * np.exp(0.3 * spread)]
     found = [
-        scipy.optimize.least_squares(residuals, start, xtol=1e-12, ftol=1e-15)
-        for start in starts
+        least_squares(residuals, start, xtol=1e-12, ftol=1e-15) for start in starts
     ]
     best = min(found, key=lambda one: one.cost)
     steps = np.sort(np.repeat(best.x, times))

@@ -3,11 +3,9 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optimistix as optx
 from jaxtyping import Array, Float, PyTree
 
 from iclab.core import (
@@ -46,6 +44,10 @@ def integrate_flow(
     `jit` and `vmap`. Not coming to rest within `max_time` or `max_steps` raises, or is
     told by `converged` when `throw` is false.
     """
+    # Here, because they take half a second that every other training can do without.
+    import diffrax
+    import optimistix as optx
+
     owner = "integrate_flow"
     finite_number(tolerance, owner, "tolerance")
     require(tolerance > 0, owner, "tolerance", "> 0", tolerance)

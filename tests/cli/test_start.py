@@ -53,6 +53,14 @@ def test_help_opens_no_room():
     assert "iclab.papers.zhang2023.contents" in _loaded("list")
 
 
+def test_training_and_theory_load_no_solver_that_few_need():
+    code = "import sys, iclab.training, iclab.theory, iclab.probes; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert "iclab.training._gradient_flow" in loaded
+    assert loaded.isdisjoint({"diffrax", "optimistix", "scipy.optimize", "matplotlib"})
+
+
 def test_showing_a_claim_does_not_load_jax():
     assert "jax" not in _loaded("show", QUICK)
 
