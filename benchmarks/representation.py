@@ -1,5 +1,7 @@
 """Multi-head softmax attention: exact loss against samples, a scan against a loop.
 
+The encoder: gradients part by part against all tasks at once.
+
 Run: python -m benchmarks.representation
 """
 
@@ -11,7 +13,7 @@ import jax.numpy as jnp
 import optax
 
 from benchmarks.timing import heading, seconds, show
-from iclab.models import MultiHeadSoftmax
+from iclab.models import Encoder, MultiHeadSoftmax
 from iclab.tasks import Representation
 from iclab.training import batch_loss, descent_path, exact_loss
 
@@ -140,9 +142,31 @@ def steps_per_second() -> None:
     print(f"{_STEPS / ours:.0f} steps a second")
 
 
+def encoder(tasks: int = 16) -> None:
+    """Four layers as in Figure 5: what all tasks keep does not fit into caches."""
+    problem = task()
+    labels = problem.sample_labels_batch(jax.random.key(2), tasks)
+
+    def at_once(model):
+        predict = jax.vmap(lambda shown: model(problem.tokens, shown))
+        return jnp.mean((predict(labels[:, :_SHOWN]) - labels) ** 2) / 2
+
+    def in_parts(model):
+        return batch_loss(model, problem.tokens, labels, _SHOWN)
+
+    ours, theirs = (jax.jit(jax.value_and_grad(one)) for one in (in_parts, at_once))
+    heading(f"loss + gradient of an encoder, {tasks} tasks", "in parts", "at once")
+    for heads in (1, 8, _HEADS):
+        key = jax.random.key(4)
+        start = Encoder.random(key, input_dim=_DIMENSION, heads=heads)
+        times = (seconds(lambda f=f, s=start: f(s), 3) for f in (ours, theirs))
+        show(f"H = {heads}", *times)
+
+
 if __name__ == "__main__":
     begin = time.perf_counter()
     loss_and_gradient()
     memory()
     steps_per_second()
+    encoder()
     print(f"\n{time.perf_counter() - begin:.0f} s in all")

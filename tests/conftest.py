@@ -22,7 +22,8 @@ from jaxtyping import PRNGKeyArray
 import iclab  # noqa: F401  turns 64-bit mode on before any array is made
 from iclab._memory import give_back
 from iclab.runs import Cache
-from tests.smoke import QUICK_COMPILATION, SmokeRun, smoke_run
+from tests.compilation import QUICK_COMPILATION, ROOM
+from tests.smoke import SmokeRun, smoke_run
 
 # Read when JAX first computes, here and in programs that the tests start.
 os.environ["XLA_FLAGS"] = f"{os.environ['XLA_FLAGS']} {QUICK_COMPILATION}"
@@ -32,8 +33,6 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 # Many tests start programs, each of which would compile the same sources.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-
-_MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 # A shell starts what it puts in the background with Ctrl-C ignored, and programs that
 # the tests start would inherit that.
@@ -106,7 +105,7 @@ def programs_are_forgotten() -> Iterator[None]:
     What it forgets it has to read again, so it holds what there is room for.
     """
     yield
-    give_back(beyond=max(2**31, _MEMORY // 8))
+    give_back(beyond=ROOM)
 
 
 @pytest.fixture(scope="session")

@@ -13,12 +13,6 @@ from iclab.results import Record, locked, read_run
 
 _TESTS = Path(__file__).parent
 
-# Tests are many small programs, most of whose time is compilation: XLA needs half of it
-# if it optimises nothing. Numbers differ in their last bits.
-QUICK_COMPILATION = (
-    "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0"
-)
-
 
 @dataclass(frozen=True)
 class SmokeRun:

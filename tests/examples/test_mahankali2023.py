@@ -51,6 +51,7 @@ def test_it_is_a_room_like_the_others(environment, tmp_path):
     assert "2307.03576" in cited
 
 
+@pytest.mark.everything
 def test_its_own_tests_pass(environment, tmp_path):
     """Among them: every claim and the figure at the smallest scale."""
     words = ("pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")

@@ -26,8 +26,8 @@ from iclab._memory import give_back
 from iclab.core import Prompt
 from iclab.runs import _sweep
 from iclab.runs._events import here
+from tests.compilation import QUICK_COMPILATION, ROOM
 from tests.fuzz.arguments import Callee, Draws, NoObject, callables, described
-from tests.smoke import QUICK_COMPILATION
 
 # A call may take this long; compiling is part of it.
 SECONDS = 20
@@ -98,7 +98,7 @@ def calls(first: int, last: int, only: str = "", every: int = 1) -> Iterator[End
         for number in range(first, last, every):
             name = names[number % len(names)]
             yield _call(number, chosen[name])
-            give_back(3 * 2**30)  # most programs are of shapes that never come again
+            give_back(ROOM)  # most programs are of shapes that never come again
 
 
 def lost(number: int, only: str, why: str) -> Ended:

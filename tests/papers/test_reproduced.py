@@ -1,6 +1,7 @@
 """Everything at smoke scale, by `iclab reproduce` itself: verdicts, pictures, report.
 
-A claim comes out as its paper has it, or corrected where the paper errs.
+A claim comes out as its paper has it, or corrected where the paper errs. Asked for by
+`pytest -m everything`: `iclab reproduce` does the same work at a larger scale.
 """
 
 import csv
@@ -13,6 +14,8 @@ import pytest
 import iclab
 from iclab import papers
 from tests.cli.cheap import complaints
+
+pytestmark = pytest.mark.everything
 
 CLAIMS = [entry for entry in papers.select() if entry.kind == "claim"]
 FIGURES = [entry for entry in papers.select() if entry.kind == "figure"]

@@ -185,6 +185,7 @@ def test_paper_is_light_and_unfolded(browser, report):
     browser.send("Emulation.setEmulatedMedia", media="")
 
 
+@pytest.mark.everything
 @pytest.mark.parametrize("width", [PHONE, DESK])
 def test_the_report_of_a_real_run(browser, reproduced, width):
     report = reproduced.folder / "report"
