@@ -125,22 +125,22 @@ A_TASK = K * (2 * K + 8 * 8 + 2 * 8)
     ("most", "parts"), [(12 * A_TASK, 1), (4 * A_TASK, 3), (1, 12)]
 )
 def test_large_batches_are_taken_in_parts(monkeypatch, most, parts):
-    whole = (_encoder(), TASK.tokens, LABELS[:12])
+    encoder, tokens, labels = _encoder(), TASK.tokens, LABELS[:12]
 
-    def computed(given):
+    def computed():
         # Functions of their own each time: equal ones share what was compiled first.
-        every = lambda given: batch_loss(*given, N)  # noqa: E731
-        model = lambda model: batch_loss(model, *given[1:], N)  # noqa: E731
+        loss = lambda model, rest: batch_loss(model, *rest, context_length=N)  # noqa: E731
+        every = eqx.filter_value_and_grad(lambda given: loss(*given))
         return (
-            eqx.filter_jit(eqx.filter_value_and_grad(every))(given),
-            eqx.filter_jit(eqx.filter_value_and_grad(model))(given[0]),
-            eqx.filter_jit(lambda: batch_loss(*given, N))(),
+            eqx.filter_jit(every)((encoder, (tokens, labels))),
+            eqx.filter_jit(eqx.filter_value_and_grad(loss))(encoder, (tokens, labels)),
+            eqx.filter_jit(loss)(encoder, (tokens, labels)),
         )
 
-    at_once = computed(whole)
+    at_once = computed()
     monkeypatch.setattr(_representation, "_KEPT_AT_ONCE", most)
-    assert _representation._parts(whole[0], 12, K) == parts
-    in_parts = computed(whole)
+    assert _representation._parts(encoder, 12, K) == parts
+    in_parts = computed()
     for one, other in zip(*map(jax.tree.leaves, (in_parts, at_once)), strict=True):
         assert_close(one, other, rtol=1e-4, atol=1e-6)  # float32
 
