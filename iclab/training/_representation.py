@@ -169,7 +169,8 @@ def _(perturbed, arguments, mean):
 
 @_mean_of_parts.def_bwd
 def _(slopes, slope, perturbed, arguments, mean):
-    return jax.tree.map(lambda one: slope * one / len(arguments[1]), slopes)
+    share = slope / len(arguments[1])
+    return jax.tree.map(lambda one: (share * one).astype(one.dtype), slopes)
 
 
 def _parts(model: DictionaryModel, batch: int, K: int) -> int:

@@ -142,6 +142,7 @@ def test_large_batches_are_taken_in_parts(monkeypatch, most, parts):
     assert _representation._parts(encoder, 12, K) == parts
     in_parts = computed()
     for one, other in zip(*map(jax.tree.leaves, (in_parts, at_once)), strict=True):
+        assert one.dtype == other.dtype
         assert_close(one, other, rtol=1e-4, atol=1e-6)  # float32
 
 
