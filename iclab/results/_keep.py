@@ -30,10 +30,12 @@ def keep_record(
     """Write results, tables and pictures of a run to `target`; returns its manifest.
 
     `entries` are the ids of all that could have been run. What was run with sizes of
-    one's own counts as a part. Files that are too large are left out and named. An
-    older record in `target` is replaced, and anything else refused.
+    one's own counts as a part. Files that are too large are left out and named, also
+    those that a record left out of which the run's folder began as a copy. An older
+    record in `target` is replaced, and anything else refused.
     """
     place = Path(target)
+    before = _left_out_before(run)
     _clear(place)
     place.mkdir(parents=True, exist_ok=True)
     records, left_out, size = [], [], 0
@@ -49,6 +51,9 @@ def keep_record(
     found["results"] = [signed(one.json()) for one in records]
     text = json.dumps(found, indent=1, ensure_ascii=False, default=dict) + "\n"
     write_inside(place, RESULTS, text)
+    known = {_name(one) for one in left_out}
+    known |= {name for record in records for name in record.files}
+    left_out += [one for one in before if _name(one) not in known]
     manifest = _manifest(run, records, list(entries))
     manifest |= {"left_out": left_out, "bytes": size + len(text.encode())}
     text = json.dumps(manifest, indent=1, ensure_ascii=False, default=dict) + "\n"
@@ -71,6 +76,21 @@ def _files(run: Run, record: Record) -> tuple[dict[str, bytes], list[str]]:
         else:
             kept[name] = data
     return kept, large
+
+
+def _name(left_out: str) -> str:
+    """Of "figures/a/b.csv (2.5 MB)", the file."""
+    return left_out.partition(" (")[0]
+
+
+def _left_out_before(run: Run) -> list[str]:
+    """What the record that the folder began as did not keep of its items."""
+    try:
+        known = list(json.loads(read_inside(run.folder, MANIFEST))["left_out"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    files = {f"figures/{id}.{kind}" for id in run.records for kind in _KEPT}
+    return [one for one in known if isinstance(one, str) and _name(one) in files]
 
 
 def _manifest(run: Run, records: list[Record], entries: list[str]) -> dict[str, Any]:

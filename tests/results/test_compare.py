@@ -224,5 +224,17 @@ def test_what_is_large_is_named_and_parts_are_parts(folders, tmp_path, monkeypat
         "in part": {"ahn2023/figure-1@runs=1": {"runs": "1"}},
         "not run": ["b/c"],
     }
+    # A folder that begins as a copy of the record still says what that left out.
+    again = read_run(tmp_path / "kept")
+    assert keep_record(again, tmp_path / "copy", [])["left_out"] == manifest["left_out"]
     with pytest.raises(NotARecord):
         keep_record(run, a, [])
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", "{}", '{"left_out": 3}', '{"left_out": [3, "../x (1 MB)"]}']
+)
+def test_a_manifest_of_strangers_says_nothing_of_other_files(folders, tmp_path, text):
+    a, _ = folders
+    (a / "manifest.json").write_text(text, encoding="utf-8")
+    assert keep_record(read_run(a), tmp_path / "kept", [])["left_out"] == []
