@@ -20,6 +20,9 @@ def _is_step(value: Any) -> bool:
     return known and (is_traced(value) or bool(np.all(np.asarray(value) >= 0)))
 
 
+# Steps after which a program of its own has paid.
+_LONG = 1000
+
 Step = Annotated[Any, Rule("an integer ≥ 0 or an array of such", _is_step)]
 
 
@@ -73,7 +76,8 @@ class Curriculum:
     """Ramps of the number of points of a prompt (its query is one) and of dimensions.
 
     Dimensions that are not yet active are zero. Prompts are padded to one of `shapes`
-    lengths, so that little is compiled and little is computed in vain.
+    lengths, so that little is compiled and little is computed in vain. Padding changes
+    neither the samples nor, but for rounding, the losses.
     """
 
     points: Ramp
@@ -94,6 +98,8 @@ class Curriculum:
     ) -> "Curriculum":
         """Active dimensions d₀ = ⌈d/4⌉ → d by one, points 2d₀ + 1 → all, together.
 
+        Stairs that last a thousand steps have a length of their own, and no padding.
+
         Source: Garg et al., as used in zhang2023, Appendix E: for d = 20 and 41 points,
         5 → 20 and 11 → 41 by two, every 2,000 steps.
         """
@@ -103,15 +109,21 @@ class Curriculum:
         return cls(
             Ramp(start, points, stairs, every),
             Ramp(first, dimensions, stairs, every),
+            shapes=stairs + 1 if every >= _LONG else 4,
         )
 
     def room(self, step: Whole) -> int:
-        """Length that prompts of a step are padded to."""
-        start, end = self.points.start, self.points.end
-        lengths = start + -(
-            -(end - start) * np.arange(1, self.shapes + 1) // self.shapes
-        )
-        return int(lengths[np.searchsorted(lengths, self.points(step))])
+        """Length that prompts of a step are padded to: one that they grow to."""
+        ramp, height = self.points, self.points.end - self.points.start
+        if height == 0:
+            return ramp.end
+        # All lengths in turn, in as many groups as there may be shapes.
+        last = min(ramp.stairs, height)
+        groups = min(self.shapes, last + 1)
+        number = -(-(ramp(step) - ramp.start) * last // height)
+        group = number * groups // (last + 1)
+        longest = -(-(group + 1) * (last + 1) // groups) - 1
+        return ramp.start + height * longest // last
 
     @checked(finite=False)
     def leaves_at(self, step: Whole) -> float:

@@ -3,7 +3,9 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
+from iclab.models import GPT2
 from iclab.tasks import LinearRegression
 from iclab.training import Curriculum, InContext, Ramp
 from tests.assertions import assert_close
@@ -21,13 +23,19 @@ def test_the_curriculum_of_the_paper():
     assert Curriculum.growing(101, 20).points(29_999) == 95
 
 
-def test_few_shapes_and_little_padding():
+def test_long_stairs_are_not_padded():
     curriculum = Curriculum.growing(41, 20)
-    rooms = [curriculum.room(step) for step in range(0, 40_000, 1000)]
-    assert sorted(set(rooms)) == [19, 26, 34, 41]
     for step in range(0, 40_000, 500):
+        assert curriculum.room(step) == curriculum.points(step)
+
+
+def test_few_shapes_and_little_padding():
+    curriculum = Curriculum.growing(41, 20, every=300)
+    rooms = [curriculum.room(step) for step in range(0, 6000, 150)]
+    assert sorted(set(rooms)) == [17, 25, 33, 41]
+    for step in range(0, 6000, 75):
         room, points = curriculum.room(step), curriculum.points(step)
-        assert points <= room <= points + 8
+        assert points <= room <= points + 6
         after = curriculum.leaves_at(step)
         assert after > step
         assert curriculum.room(int(min(after, 10**6)) - 1) == room
@@ -35,6 +43,43 @@ def test_few_shapes_and_little_padding():
     constant = Curriculum.constant(6, 2)
     assert constant.room(0) == 6
     assert constant.leaves_at(0) == np.inf
+
+
+@pytest.mark.parametrize("stairs", [1, 2, 3, 7, 30, 1000])
+@pytest.mark.parametrize("shapes", [1, 2, 4, 9, 100])
+def test_rooms_are_values_of_the_ramp(stairs: int, shapes: int):
+    for end in (3, 5, 10):
+        ramp = Ramp(3, end, stairs, 2)
+        curriculum = Curriculum(ramp, Ramp(1, 1), shapes)
+        points = [ramp(step) for step in range(2 * stairs + 4)]
+        rooms = [curriculum.room(step) for step in range(2 * stairs + 4)]
+        assert rooms == sorted(rooms)
+        assert rooms[-1] == end
+        assert set(rooms) <= set(points)
+        assert len(set(rooms)) == min(shapes, len(set(points)))
+        assert all(room >= value for room, value in zip(rooms, points, strict=True))
+
+
+def test_padding_changes_neither_samples_nor_losses():
+    task = LinearRegression(jnp.eye(3), noise_std=0.5)
+    ramps = (Ramp(2, 6, 4, 1000), Ramp(1, 3, 2, 1000))
+    rivals = [InContext(task, 6, curriculum=Curriculum(*ramps, k)) for k in (1, 5)]
+    model = GPT2.of_size("tiny", 3, 6, key=jax.random.key(1))
+    keys, step = jax.random.split(jax.random.key(0), 2), jnp.asarray(2000)
+    found = []
+    for problem in rivals:
+        stage = problem.curriculum.stage(step, problem.curriculum.room(2000))
+        X, y = jax.vmap(lambda key: problem.sample(key, stage))(keys)
+        found.append((stage.points, X[:, :4], y[:, :4], (X, y), stage))
+    (padded, X, y, *one), (exact, X_exact, y_exact, *other) = found
+    assert (padded, exact) == (6, 4)
+    assert np.array_equal(X, X_exact)
+    assert np.array_equal(y, y_exact)
+    losses = [
+        problem.loss(model, *rest)
+        for problem, rest in zip(rivals, (one, other), strict=True)
+    ]
+    assert_close(*losses, rtol=1e-6)
 
 
 def test_traced_steps_see_the_same_ramp():
