@@ -1,7 +1,7 @@
 """What every predictor promises. A new predictor is tested by joining `PREDICTORS`."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -95,18 +95,12 @@ _MATRIX = jnp.array([[1.0, 0.2, 0.0], [0.1, 0.7, 0.1], [-0.3, 0.0, 0.4]])
 _WEIGHTS = jax.random.normal(jax.random.key(0), (2, D + 1, D + 1))
 _LAYERS = 0.3 * jax.random.normal(jax.random.key(1), (2, 2, D + 1, D + 1))
 
-_GPT2 = GPT2(D, N, layers=2, heads=2, width=8, dtype=jnp.float64, key=jax.random.key(2))
-
-_ENCODER = Encoder.random(
-    jax.random.key(3),
-    input_dim=D,
-    layers=2,
-    heads=2,
-    width=8,
-    hidden=6,
-    pre_norm=True,
-    dtype=jnp.float64,
-)
+_SIZES: dict[str, Any] = {"layers": 2, "heads": 2, "width": 8, "dtype": jnp.float64}
+# In compiled form: every operation alone would be compiled too.
+_GPT2 = eqx.filter_jit(lambda key: GPT2(D, N, **_SIZES, key=key))(jax.random.key(2))
+_ENCODER = eqx.filter_jit(
+    lambda key: Encoder.random(key, input_dim=D, hidden=6, pre_norm=True, **_SIZES)
+)(jax.random.key(3))
 _SOFTMAX = MultiHeadSoftmax(_WEIGHTS[:, :D, :D], _WEIGHTS[:, 0])
 
 

@@ -11,8 +11,11 @@ from iclab.tasks import LinearRegression
 from tests.assertions import assert_close
 from tests.refusals import refused
 
-PROMPTS = LinearRegression(jnp.eye(2)).sample_batch(jax.random.key(0), 6, 4)
-EXPECTED = jax.vmap(Averaging())(PROMPTS)
+# In compiled form: every operation alone would be compiled too.
+PROMPTS = jax.jit(lambda key: LinearRegression(jnp.eye(2)).sample_batch(key, 6, 4))(
+    jax.random.key(0)
+)
+EXPECTED = jax.jit(jax.vmap(Averaging()))(PROMPTS)
 
 
 def averaging(X, y, q):

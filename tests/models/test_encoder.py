@@ -1,5 +1,6 @@
 """The encoder against NumPy, and what it must not depend on."""
 
+import functools
 from typing import Any
 
 import equinox as eqx
@@ -23,6 +24,11 @@ SIZES: dict[str, Any] = {
 }
 
 
+@functools.cache
+def _model(pre_norm):
+    return _encoder(pre_norm)
+
+
 @eqx.filter_jit
 def _encoder(pre_norm):
     key = jax.random.key(0)
@@ -33,7 +39,6 @@ def _encoder(pre_norm):
     return eqx.combine(moved, model)
 
 
-MODELS = {pre_norm: _encoder(pre_norm) for pre_norm in (False, True)}
 TOKENS = jnp.asarray(np.random.default_rng(0).normal(size=(K, D)))
 LABELS = jnp.array([1.0, -2.0])
 
@@ -92,22 +97,22 @@ def _by_hand(model, tokens, labels):
 
 @pytest.mark.parametrize("pre_norm", [False, True])
 def test_predictions_are_those_by_hand(pre_norm):
-    model = MODELS[pre_norm]
+    model = _model(pre_norm)
     expected = _by_hand(model, np.asarray(TOKENS), np.asarray(LABELS))
     assert_close(_predict(model, TOKENS, LABELS), expected)
 
 
 def test_tokens_without_labels_may_trade_places():
     order = np.array([0, 1, 4, 2, 3])
-    mixed = _predict(MODELS[False], jnp.asarray(np.asarray(TOKENS)[order]), LABELS)
-    assert_close(mixed, np.asarray(_predict(MODELS[False], TOKENS, LABELS))[order])
+    mixed = _predict(_model(False), jnp.asarray(np.asarray(TOKENS)[order]), LABELS)
+    assert_close(mixed, np.asarray(_predict(_model(False), TOKENS, LABELS))[order])
 
 
 def test_batches_of_batches_are_loops():
     labels = np.random.default_rng(1).normal(size=(2, 3, N))
-    batched = jax.vmap(jax.vmap(lambda y: MODELS[False](TOKENS, y)))
+    batched = jax.vmap(jax.vmap(lambda y: _model(False)(TOKENS, y)))
     found = jax.jit(batched)(jnp.asarray(labels))
-    expected = _predict(MODELS[False], TOKENS, jnp.asarray(labels[1, 2]))
+    expected = _predict(_model(False), TOKENS, jnp.asarray(labels[1, 2]))
     assert_close(np.asarray(found)[1, 2], expected)
 
 
@@ -116,7 +121,7 @@ def test_every_weight_gets_a_gradient(pre_norm):
     gradient = eqx.filter_jit(
         eqx.filter_grad(lambda m: jnp.sum(m(TOKENS, LABELS) ** 2))
     )
-    for leaf in jax.tree.leaves(gradient(MODELS[pre_norm])):
+    for leaf in jax.tree.leaves(gradient(_model(pre_norm))):
         assert np.all(np.isfinite(leaf))
         assert np.any(np.asarray(leaf) != 0)
 
@@ -140,12 +145,12 @@ def test_float32_by_default():
             "Encoder.random: `layers` must be an integer ≥ 1, got 0",
         ),
         (
-            lambda: MODELS[False](jnp.ones((K, 2)), jnp.ones(N)),
+            lambda: _model(False)(jnp.ones((K, 2)), jnp.ones(N)),
             "Encoder: `tokens` must be a K×3 matrix like its `dimension`, got shape"
             " (5, 2)",
         ),
         (
-            lambda: MODELS[False](jnp.ones((K, D)), jnp.ones(6)),
+            lambda: _model(False)(jnp.ones((K, D)), jnp.ones(6)),
             "Encoder: `labels` must be at most 5, one per token, got 6",
         ),
     ],

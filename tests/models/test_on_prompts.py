@@ -1,5 +1,7 @@
 """Dictionary models asked for one query: their own answers, padding, refusals."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -18,14 +20,15 @@ SOFTMAX = MultiHeadSoftmax(
     jax.random.normal(jax.random.key(1), (2, D, D)),
     jax.random.normal(jax.random.key(2), (2, K)),
 )
-ENCODER = Encoder.random(
-    jax.random.key(3),
-    input_dim=D,
-    dtype=jnp.float64,
-    layers=2,
-    heads=2,
-    width=8,
-    hidden=6,
+_SIZES: dict[str, Any] = {
+    "layers": 2,
+    "heads": 2,
+    "width": 8,
+    "hidden": 6,
+    "dtype": jnp.float64,
+}
+ENCODER = eqx.filter_jit(lambda key: Encoder.random(key, input_dim=D, **_SIZES))(
+    jax.random.key(3)
 )
 MODELS = pytest.mark.parametrize(
     "model", [SOFTMAX, ENCODER], ids=["softmax", "encoder"]

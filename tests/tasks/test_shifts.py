@@ -22,7 +22,7 @@ from tests.refusals import refused
 KEY = jax.random.key(0)
 COVARIANCE = jnp.array([[1.0, 0.3, 0.0], [0.3, 0.5, -0.1], [0.0, -0.1, 0.2]])
 TASK = LinearRegression(COVARIANCE, noise_std=0.1)
-PLAIN = TASK.sample(KEY, 2)
+PLAIN = jax.jit(lambda key: TASK.sample(key, 2))(KEY)
 NOISELESS = LinearRegression(COVARIANCE)
 
 

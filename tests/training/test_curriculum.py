@@ -1,5 +1,6 @@
 """Ramps, shapes, and what a stage lets through."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -45,7 +46,7 @@ def test_few_shapes_and_little_padding():
     assert constant.leaves_at(0) == np.inf
 
 
-@pytest.mark.parametrize("stairs", [1, 2, 3, 7, 30, 1000])
+@pytest.mark.parametrize("stairs", [1, 2, 3, 7, 30])
 @pytest.mark.parametrize("shapes", [1, 2, 4, 9, 100])
 def test_rooms_are_values_of_the_ramp(stairs: int, shapes: int):
     for end in (3, 5, 10):
@@ -69,17 +70,18 @@ def test_padding_changes_neither_samples_nor_losses():
     found = []
     for problem in rivals:
         stage = problem.curriculum.stage(step, problem.curriculum.room(2000))
-        X, y = jax.vmap(lambda key: problem.sample(key, stage))(keys)
-        found.append((stage.points, X[:, :4], y[:, :4], (X, y), stage))
-    (padded, X, y, *one), (exact, X_exact, y_exact, *other) = found
-    assert (padded, exact) == (6, 4)
-    assert np.array_equal(X, X_exact)
-    assert np.array_equal(y, y_exact)
-    losses = [
-        problem.loss(model, *rest)
-        for problem, rest in zip(rivals, (one, other), strict=True)
-    ]
-    assert_close(*losses, rtol=1e-6)
+        found.append(_drawn_and_lost(problem, model, keys, stage))
+    ((X, y), loss), ((X_exact, y_exact), exact_loss) = found
+    assert (X.shape[1], X_exact.shape[1]) == (6, 4)
+    assert np.array_equal(X[:, :4], X_exact)
+    assert np.array_equal(y[:, :4], y_exact)
+    assert_close(loss, exact_loss, rtol=1e-6)  # float32
+
+
+@eqx.filter_jit
+def _drawn_and_lost(problem, model, keys, stage):
+    samples = jax.vmap(lambda key: problem.sample(key, stage))(keys)
+    return samples, problem.loss(model, samples, stage)
 
 
 def test_traced_steps_see_the_same_ramp():
