@@ -16,6 +16,7 @@ def _pages(cell: Any) -> str:
     return "".join(one.get("data", {}).get("text/html", "") for one in cell.outputs)
 
 
+@pytest.mark.everything
 @pytest.mark.filterwarnings("default")  # of the kernel's own libraries
 def test_the_notebook_runs_to_the_same_outputs():
     nbclient = pytest.importorskip("nbclient")

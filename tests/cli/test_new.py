@@ -142,6 +142,7 @@ def _iclab(folder, *words):
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.everything
 def test_from_an_empty_folder_to_one_report(here):
     assert _new("paper", "me2026", "--title", "Mine") == 0
     claim = here / "me2026" / "src" / "me2026" / "theorem_1.py"
@@ -171,6 +172,7 @@ def test_from_an_empty_folder_to_one_report(here):
     assert "Trained Transformers" in pages["index"]
 
 
+@pytest.mark.everything
 def test_the_tests_of_a_new_room_pass(here):
     _new("paper", "me2026", "--title", "Mine")
     done = subprocess.run(

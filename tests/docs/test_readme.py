@@ -30,6 +30,7 @@ def with_a_trained_model(tmp_path, monkeypatch):
         shutil.copy(path, tmp_path / "run" / "model.safetensors")
 
 
+@pytest.mark.everything
 def test_python_of_the_readme_prints_what_it_says(with_a_trained_model, monkeypatch):
     text = README.read_text(encoding="utf-8")
     blocks = _BLOCK.findall(text)

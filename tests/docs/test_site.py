@@ -88,6 +88,7 @@ def test_there_are_examples():
     assert len(EXAMPLES) >= 15
 
 
+@pytest.mark.everything
 @pytest.mark.parametrize(
     ("where", "code"), EXAMPLES, ids=[where for where, _ in EXAMPLES]
 )

@@ -16,6 +16,8 @@ import pytest
 from iclab.explore import ROOMS
 from tests.report.browser import find_chromium
 
+pytestmark = pytest.mark.everything
+
 # One process runs the rooms as scripts and then serves them: each compiles once.
 PROGRAM = """
 import importlib

@@ -14,6 +14,7 @@ from tests.fuzz.campaign import ANSWERED, REFUSED, Ended, calls, outcome
 EVERY = 9
 
 
+@pytest.mark.everything
 @pytest.mark.usefixtures("unchecked")
 def test_nonsense_gets_a_sentence():
     made = list(calls(0, len(callables()), every=EVERY))

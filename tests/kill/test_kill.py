@@ -46,6 +46,7 @@ if again and loses == "its way":
 """
 
 
+@pytest.mark.everything
 def test_a_sweep_loses_nothing(tmp_path):
     target = Sweep("sweep", tmp_path, jobs=6, seconds=0.1)
     tallies = list(campaign(target, 3, random.Random))
@@ -74,6 +75,7 @@ def test_what_is_lost_is_said(tmp_path, loses, lost):
     assert (tally.kills, tally.hit_work, tally.lost) == (1, 1, lost)
 
 
+@pytest.mark.everything
 @pytest.mark.parametrize("name", TARGETS)
 def test_whatever_a_finished_folder_lacks_is_noticed(name, tmp_path):
     target = TARGETS[name](name, tmp_path, jobs=4 if name != "train" else 1, seconds=0)

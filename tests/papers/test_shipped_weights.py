@@ -64,6 +64,7 @@ def test_the_command_trains_with_these_settings(name):
     assert Settings(**{k: v for k, v in given.items() if v is not None}) == run
 
 
+@pytest.mark.everything
 def test_retraining_trains():
     settings = _jobs("smoke")["fixed 10"]
     settings |= {"groups": 2, "prompts": 2, "lengths": [1, 10]}

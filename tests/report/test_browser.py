@@ -12,6 +12,8 @@ from iclab.report import build_report
 from tests.report import example
 from tests.report.browser import Browser, find_chromium
 
+pytestmark = pytest.mark.everything
+
 PAGES = ("index", "errata", *(room.key for room in papers.rooms()))
 PHONE, DESK = 360, 1400
 VERDICTS = "[...document.querySelectorAll('#results tbody tr:not([hidden])')]"
@@ -185,7 +187,6 @@ def test_paper_is_light_and_unfolded(browser, report):
     browser.send("Emulation.setEmulatedMedia", media="")
 
 
-@pytest.mark.everything
 @pytest.mark.parametrize("width", [PHONE, DESK])
 def test_the_report_of_a_real_run(browser, reproduced, width):
     report = reproduced.folder / "report"

@@ -27,6 +27,8 @@ from iclab.runs._identity import differences, identity
 from tests.papers.small_room import write_room
 from tests.runs import work
 
+pytestmark = pytest.mark.everything
+
 ROOT = Path(__file__).parents[2]
 
 

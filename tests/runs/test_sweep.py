@@ -235,6 +235,7 @@ def test_a_folder_that_names_other_files_is_refused(tmp_path):
         iclab.open_sweep(tmp_path)
 
 
+@pytest.mark.everything
 def test_killed_again_and_again_it_ends_with_the_same_table(tmp_path):
     (tmp_path / "area.py").write_text(SCRIPT)
     kept = [0]

@@ -130,6 +130,7 @@ def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path, often):
     assert found.step == 5
 
 
+@pytest.mark.everything
 def test_a_killed_job_repeats_little_and_ends_with_the_same_bits(tmp_path):
     folder = tmp_path / "watch"
     folder.mkdir()

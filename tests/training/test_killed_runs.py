@@ -16,6 +16,8 @@ from iclab.training import Checkpoints
 from tests.assertions import assert_close
 from tests.training import worker
 
+pytestmark = pytest.mark.everything
+
 ROOT = Path(__file__).parents[2]
 
 
