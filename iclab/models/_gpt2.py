@@ -3,7 +3,8 @@
 import functools
 import math
 import os
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -31,9 +32,16 @@ GPT2_SIZES = {"tiny": (3, 2, 64), "small": (6, 4, 128), "standard": (12, 8, 256)
 # Of the weights at the start, as GPT-2 has it.
 _DEVIATION = 0.02
 
-# One program in place of a hundred small ones where nobody else compiles; inside of
-# others nothing changes.
-_whole = functools.partial(eqx.filter_jit, inline=True)
+MethodT = TypeVar("MethodT", bound=Callable[..., Any])
+
+
+def _whole(method: MethodT) -> MethodT:
+    """One program in place of a hundred small ones where nobody else compiles.
+
+    Inside of other programs nothing changes.
+    """
+    jit: Any = eqx.filter_jit
+    return jit(method, inline=True)
 
 
 @checked(types_only=True)
