@@ -16,6 +16,8 @@ import pytest
 
 from tests.cli import cheap
 
+pytestmark = pytest.mark.everything
+
 KILLS = int(os.environ.get("ICLAB_KILLS", "5"))
 # Checksums of records cover their times.
 TIMES = ("started", "finished", "seconds", "sha256")
@@ -168,7 +170,6 @@ def test_what_goes_wrong_stops_nothing_else(tmp_path):
     assert page.count("The program stopped with an error.") == 4
 
 
-@pytest.mark.everything
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_what_is_done(tmp_path, number):
     slow = "open(os.environ['PIDS'], 'a').write(f'{os.getpid()} '); time.sleep(600)"
@@ -219,7 +220,6 @@ def test_a_signal_leaves_what_is_done(tmp_path, number):
     assert done.returncode == 0
 
 
-@pytest.mark.everything
 def test_killed_at_any_moment(tmp_path):
     cheap.write_items(tmp_path, 4 + KILLS, figure=True, seconds=0.2)
     words = ("reproduce", "--scale", "smoke", "--jobs", "2", "--out")
@@ -249,7 +249,6 @@ def test_killed_at_any_moment(tmp_path):
     assert _pictures(out) == _pictures(undisturbed)
 
 
-@pytest.mark.everything
 def test_two_at_once_in_one_folder(tmp_path):
     ids = cheap.write_items(tmp_path, 6, figure=True, seconds=0.05)
     out = tmp_path / "out"

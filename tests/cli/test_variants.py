@@ -10,6 +10,8 @@ from iclab.cli._mistake import UserMistake
 from iclab.cli._variants import asked_changes, variants
 from tests.cli import cheap
 
+pytestmark = pytest.mark.everything
+
 FIGURE = cheap.FIGURE
 
 
