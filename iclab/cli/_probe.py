@@ -210,8 +210,8 @@ def _function(word: str) -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    # As for a script: what lies beside it can be imported.
-    sys.path.insert(0, str(path.resolve().parent))
+    # What lies beside it can be imported, and hides no library.
+    sys.path.append(str(path.resolve().parent))
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:

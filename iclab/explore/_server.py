@@ -1,6 +1,7 @@
 """A server for the rooms, on this machine and for this machine."""
 
 import importlib.util
+import os
 import secrets
 import socket
 import sys
@@ -30,6 +31,9 @@ def serve(
 ) -> None:
     """Serve all rooms until Ctrl-C, and open one in the browser."""
     _require_extra()
+    # marimo reads settings where it is started and above, and they may name folders
+    # from which modules are loaded: those of a stranger must not count.
+    os.chdir(Path(__file__).parent)
     import uvicorn
 
     listening = _listen(port)

@@ -1,4 +1,4 @@
-"""Variables that say what a process computes with: one thread, which device."""
+"""Variables for processes that we start: one thread, which device, which modules."""
 
 import os
 import subprocess
@@ -8,6 +8,9 @@ from typing import Any
 _SINGLE = "--xla_cpu_multi_thread_eigen=false"
 _QUICK = ("--xla_cpu_use_fusion_emitters=false", "--xla_backend_optimization_level=1")
 _LIBRARIES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+# Set, a process does not look for modules in the folder in which it is started.
+SAFE_PATH = "PYTHONSAFEPATH"
 
 
 def one_thread(*, quick: bool = False) -> dict[str, str]:
@@ -76,7 +79,7 @@ def count_gpus() -> int:
     program = "import jax; print(sum(d.platform != 'cpu' for d in jax.devices()))"
     environment = {**os.environ, "JAX_PLATFORMS": "", "TF_CPP_MIN_LOG_LEVEL": "3"}
     found = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-P", "-c", program],
         env=environment,
         capture_output=True,
         text=True,

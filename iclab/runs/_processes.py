@@ -20,7 +20,7 @@ from typing import Any
 from iclab._memory import give_back
 from iclab._reading import Positive, Whole, checked
 from iclab.runs._cache import compilation_cache
-from iclab.runs._environment import on_cpu, on_gpu, one_thread
+from iclab.runs._environment import SAFE_PATH, on_cpu, on_gpu, one_thread
 from iclab.runs._events import (
     EngineProblem,
     Event,
@@ -193,8 +193,16 @@ class _Process:
         # `spawn`, because JAX does not survive a fork.
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        with _changed(environment), _interrupts_held(), _hidden_main():
+        asked = SAFE_PATH in os.environ
+        self._process = context.Process(
+            target=_serve, args=(theirs, asked), daemon=True
+        )
+        with (
+            _changed({**environment, SAFE_PATH: "1"}),
+            _interrupts_held(),
+            _current_folder_last(),
+            _hidden_main(),
+        ):
             self._process.start()
         theirs.close()
 
@@ -273,8 +281,11 @@ def _death(code: int | None) -> str:
     return f"killed by {signal.Signals(-code).name}{hint}"
 
 
-def _serve(pipe: Connection) -> None:
+def _serve(pipe: Connection, safe_path: bool) -> None:
     """Do the jobs that come through the pipe, until it or the parent is gone."""
+    if not safe_path:
+        # What a job starts itself is as its user has it.
+        del os.environ[SAFE_PATH]
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     # A damaged entry, as a killed process may leave it, is compiled afresh.
     warnings.filterwarnings("ignore", "Error .*persistent compilation cache")
@@ -313,6 +324,31 @@ def _changed(environment: Mapping[str, str]) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+@contextlib.contextmanager
+def _current_folder_last() -> Iterator[None]:
+    """Let processes started inside look for modules in the current folder last.
+
+    The current folder may be a stranger's: nothing in it must run because it has the
+    name of a library. So each process that we start begins without it (`SAFE_PATH`, or
+    `-P`), and `python -m iclab` takes it off its own path at once. A job's process then
+    takes over the path of the program that runs. Where the current folder is on that,
+    in a notebook, say, it moves to the end: what lies beside the notebook can be
+    imported there and hides no library. Only the folder of a script that the user runs,
+    and that of iclab itself, keep their place: these programs run anyway.
+    """
+    before = sys.path
+    here = os.path.realpath(os.curdir)
+    file = getattr(sys.modules["__main__"], "__file__", None)
+    home = Path(__file__).resolve().parents[2]
+    if here not in (os.path.dirname(os.path.realpath(file or "")), str(home)):
+        # Sorting leaves the others in their order.
+        sys.path = sorted(before, key=lambda one: os.path.realpath(one) == here)
+    try:
+        yield
+    finally:
+        sys.path = before
 
 
 @contextlib.contextmanager

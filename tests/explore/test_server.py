@@ -1,5 +1,7 @@
 """The command: what it prints, refuses and serves, and how it ends."""
 
+import http.cookiejar
+import json
 import re
 import signal
 import socket
@@ -14,6 +16,7 @@ import pytest
 
 from iclab.cli import main
 from iclab.explore import _server
+from tests.stranger import Stranger
 
 pytest.importorskip("marimo", reason="needs iclab[explore]")
 
@@ -143,3 +146,35 @@ def test_addresses_keep_settings_and_drop_old_tokens():
     room, settings = find_room("gpt2?line=1,0.5&token=old")
     address = _server.page(2771, room, settings, "new")
     assert address == "http://127.0.0.1:2771/gpt2/?line=1,0.5&token=new"
+
+
+def test_nothing_that_lies_in_the_current_folder_runs(tmp_path):
+    from websockets.sync.client import connect  # marimo needs it too
+
+    stranger = Stranger(tmp_path)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "iclab", "explore", "--port", "0", "--no-browser"],
+        cwd=stranger.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        address = line.removeprefix("iclab explore: ").strip()
+        page, _, _ = address.partition("?")
+        _get(page)
+        cookies = http.cookiejar.CookieJar()
+        keeps = urllib.request.HTTPCookieProcessor(cookies)
+        urllib.request.build_opener(keeps).open(address).close()
+        cookie = "; ".join(f"{one.name}={one.value}" for one in cookies)
+        room = page.replace("http", "ws") + "representation/ws?session_id=s_123456"
+        with connect(room, additional_headers={"Cookie": cookie}) as talk:
+            # The room is computed, as in a browser.
+            while json.loads(talk.recv(timeout=240))["op"] != "completed-run":
+                pass
+        assert stranger.ran == []
+    finally:
+        process.kill()
+        process.communicate()

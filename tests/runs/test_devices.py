@@ -5,8 +5,15 @@ import os
 import pytest
 
 from iclab.runs import EngineProblem, Job, Outcome, Processes, Started, run_jobs
-from iclab.runs._environment import DEVICE, assigned_devices, on_cpu, on_gpu
+from iclab.runs._environment import (
+    DEVICE,
+    assigned_devices,
+    count_gpus,
+    on_cpu,
+    on_gpu,
+)
 from tests.runs import work
+from tests.stranger import Stranger
 
 
 def test_a_card_for_each_process_and_its_memory_as_needed(monkeypatch):
@@ -61,3 +68,12 @@ def test_work_stays_on_the_cpu_and_each_card_has_one_process(tmp_path, monkeypat
     assert {str(found[n]["device"]) for n in (1, 2)} == {"0 of 3", "1 of 3"}
     assert found[3] == {"device": "0 of 1", "platforms": "cpu"}
     assert len({*os.listdir(tmp_path)} - {"go"}) == 3
+
+
+def test_cards_are_counted_without_what_lies_in_the_current_folder(
+    tmp_path, monkeypatch
+):
+    stranger = Stranger(tmp_path)
+    monkeypatch.chdir(stranger.folder)
+    assert count_gpus() >= 0
+    assert stranger.ran == []

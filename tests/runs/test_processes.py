@@ -15,6 +15,7 @@ from iclab.runs import EngineProblem, Job, Outcome, Processes, Started, Store, r
 from iclab.runs._environment import one_thread
 from iclab.runs._processes import _Line
 from tests.runs import program, work
+from tests.stranger import Stranger
 
 ROOT = Path(__file__).parents[2]
 
@@ -264,3 +265,87 @@ def test_no_process_begins_anew_for_the_sake_of_what_is_compiled():
     quick = dataclasses.replace(_job("touch", path="p"), quick=True)
     line = _Line([first, second, quick])
     assert [line.next() for _ in range(3)] == [first, second, quick]
+
+
+# As a notebook does: libraries are loaded, and then the current folder comes first.
+NOTEBOOK = """
+import sys
+import iclab
+from iclab.runs import Job, Processes, run_jobs
+sys.path.insert(0, "")
+import beside
+print(iclab.sweep(beside.double, {"x": [3]}, 1, out=sys.argv[1], jobs=1, quiet=True)
+      .points[0].result)
+jobs = [Job("beside:job", {}), Job("tests.runs.work:compiled", {})]
+print([e.error for e in run_jobs(jobs, engine=Processes(1)) if hasattr(e, "error")])
+"""
+BESIDE = """
+def double(x, seed):
+    return 2 * x
+
+def job(config, seed):
+    return {"done": True}
+"""
+
+
+def _program(words, folder):
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_what_lies_in_the_current_folder_hides_no_library(tmp_path):
+    stranger = Stranger(tmp_path)
+    (stranger.folder / "beside.py").write_text(BESIDE)
+    done = _program(["-P", "-c", NOTEBOOK, str(tmp_path / "sweep")], stranger.folder)
+    assert stranger.ran == []
+    # And what the notebook names is found there, in its processes too.
+    assert (done.stdout, done.stderr) == ("{'value': 6}\n[None, None]\n", "")
+
+
+def test_a_script_elsewhere_has_nothing_of_the_current_folder(tmp_path):
+    stranger, own = Stranger(tmp_path), tmp_path / "own"
+    own.mkdir()
+    (own / "beside.py").write_text(BESIDE)
+    (own / "script.py").write_text(
+        "import iclab, sys\n"
+        "from beside import double\n"
+        "def twice(x, seed):\n"
+        "    return double(double(x, seed), seed)\n"
+        "for one in (double, twice):\n"
+        "    swept = iclab.sweep(one, {'x': [3]}, 1, sys.argv[1], jobs=1, quiet=True)\n"
+        "    print(swept.points[0].result)\n"
+    )
+    done = _program([own / "script.py", tmp_path / "sweep"], stranger.folder)
+    assert stranger.ran == []
+    assert (done.stdout, done.stderr) == ("{'value': 6}\n{'value': 12}\n", "")
+
+
+def test_only_the_folder_of_a_script_keeps_its_place(tmp_path):
+    program = (
+        "import sys\n"
+        "from iclab.runs import Job, Processes\n"
+        "*_, end = Processes(1)([Job('tests.runs.work:path', {})])\n"
+        "print(*[[*map(str, end.result['path'])].index(sys.argv[1]) == place"
+        " for place in (0, len(sys.path) - 1)])\n"
+    )
+    (tmp_path / "script.py").write_text(program)
+    done = _program(["script.py", str(tmp_path)], tmp_path)
+    assert (done.stdout, done.stderr) == ("True False\n", "")
+    done = _program(["-c", program, str(tmp_path)], tmp_path)
+    assert (done.stdout, done.stderr) == ("False True\n", "")
+
+
+@pytest.mark.parametrize("mine", ["", "1"])
+def test_what_a_job_starts_looks_for_modules_as_its_user_wants(mine, monkeypatch):
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    if mine:
+        monkeypatch.setenv("PYTHONSAFEPATH", mine)
+    (outcome,) = _outcomes([_job("environment")], engine=Processes(1))
+    assert (outcome.result or {})["PYTHONSAFEPATH"] == mine
+    assert os.environ.get("PYTHONSAFEPATH", "") == mine

@@ -1,6 +1,7 @@
 """Jobs for the tests to run."""
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -37,7 +38,13 @@ def die(config, seed):
 def environment(config, seed):
     """What a worker finds."""
     names = ("XLA_FLAGS", "OMP_NUM_THREADS", "JAX_COMPILATION_CACHE_DIR")
+    names += ("PYTHONSAFEPATH",)
     return {name: os.environ.get(name, "") for name in names} | {"pid": os.getpid()}
+
+
+def path(config, seed):
+    """Where modules are looked for."""
+    return {"path": sys.path}
 
 
 def hold(config, seed):
