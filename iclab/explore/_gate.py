@@ -7,9 +7,8 @@ host that they ask for.
 
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import SimpleCookie
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]
@@ -67,16 +66,17 @@ class Gate:
         )
 
     def _kept(self, cookies: str) -> list[str]:
-        found = SimpleCookie(cookies).get(self._cookie)
-        return [] if found is None else [found.value]
+        # Those of other servers on this machine come along, however they are written.
+        pairs = (one.strip().partition("=") for one in cookies.split(";"))
+        return [value for name, _, value in pairs if name == self._cookie]
 
     async def _enter(
         self, scope: Scope, asked: list[tuple[str, str]], send: Send
     ) -> None:
         """Keep the token in a cookie, and take it out of the address."""
         rest = urlencode([(name, value) for name, value in asked if name != "token"])
-        # One slash: two would name another host.
-        place = "/" + scope["path"].lstrip("/") + (f"?{rest}" if rest else "")
+        # One slash: two would name another host, and a backslash is one to browsers.
+        place = "/" + quote(scope["path"].lstrip("/")) + (f"?{rest}" if rest else "")
         cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
         headers = [("location", place), ("set-cookie", cookie)]
         await _answer(send, 303, "", headers)

@@ -53,9 +53,27 @@ def test_the_token_becomes_a_cookie_and_leaves_the_address():
     assert "HttpOnly; SameSite=Strict" in headers["set-cookie"]
 
 
-def test_the_way_back_stays_on_this_host():
-    start, _ = _ask(HOST, query="token=secret", path="//elsewhere.example/")
-    assert _headers(start)["location"] == "/elsewhere.example/"
+@pytest.mark.parametrize(
+    ("path", "location"),
+    [
+        ("//elsewhere.example/", "/elsewhere.example/"),
+        ("/\\elsewhere.example", "/%5Celsewhere.example"),
+        ("/\t/elsewhere.example", "/%09/elsewhere.example"),
+        ("/\r\nset-cookie: a=b", "/%0D%0Aset-cookie%3A%20a%3Db"),
+        ("/λ∞/?", "/%CE%BB%E2%88%9E/%3F"),
+    ],
+)
+def test_the_way_back_stays_on_this_host(path, location):
+    start, _ = _ask(HOST, query="token=secret", path=path)
+    assert start["status"] == 303
+    assert _headers(start)["location"] == location
+
+
+@pytest.mark.parametrize("other", ["a@b=1", 'a={"b":1}', "é=1", "expires=1", "=", "a"])
+def test_cookies_of_other_servers_do_no_harm(other):
+    both = ("cookie", f"{other}; iclab-explore-2771=secret")
+    assert _ask(HOST, both)[0]["status"] == 200
+    assert _ask(HOST, ("cookie", other))[0]["status"] == 403
 
 
 def test_with_the_cookie_everything_opens_and_nothing_comes_from_elsewhere():
