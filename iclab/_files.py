@@ -12,7 +12,7 @@ import secrets
 import stat
 import time
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 from iclab._reading import Rule, checked
 
@@ -88,12 +88,24 @@ def write_inside(folder: Path, name: str, data: str | bytes, **how: Any) -> None
 def read_inside(folder: Path, name: str) -> bytes:
     """What a plain file below `folder` holds; no symbolic link may lead to it."""
     refuse_links(folder, name)
-    # Neither waits for a pipe nor reads a device.
-    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-    with open(os.open(folder / name, flags), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, f"{folder / name} is not a plain file")
+    with open_plain(folder / name) as file:
         return file.read()
+
+
+def open_plain(path: Path, mode: str = "rb") -> IO[bytes]:
+    """Open a plain file, or what a link to one leads to, as bytes.
+
+    Neither waits for a pipe nor reads a device: a stranger's folder may hold either.
+    """
+    return open(path, mode, opener=_plain)
+
+
+def _plain(path: str, flags: int) -> int:
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, f"{path} is not a plain file")
+    return handle
 
 
 def refuse_links(folder: Path, name: str) -> None:

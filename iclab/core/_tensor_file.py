@@ -68,6 +68,8 @@ def read_tensors(
         raise DamagedFile(
             f"read_tensors: `path` must be a file that is there, got {path}"
         )
+    if not os.path.isfile(path):  # a pipe would be waited for
+        raise DamagedFile(f"{path} is not a plain file")
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
@@ -123,6 +125,8 @@ def description_of(path: str | os.PathLike[str]) -> dict[str, Any] | None:
 
     None where there is none.
     """
+    if not os.path.isfile(path):
+        return None
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
             found = json.loads((file.metadata() or {})[_NAME])

@@ -7,6 +7,7 @@ process were killed, and find it again; it is removed with the job's success.
 import contextlib
 import contextvars
 import itertools
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from iclab._files import write_whole
+from iclab._files import read_inside, write_whole
 from iclab._reading import checked
 
 # How far a job is, from 0 to 1, and a few words.
@@ -52,16 +53,20 @@ class Bench:
         """
         number = self._places[name]
         self._places[name] += 1
-        return None if self.folder is None else self.folder / f"{name}-{number}"
+        place = None if self.folder is None else self.folder / f"{name}-{number}"
+        # What was kept may have come from elsewhere: it must not lead out of here.
+        return None if place is None or place.is_symlink() else place
 
     def spent(self) -> tuple[float, float]:
         """Seconds, and those of processors, that earlier attempts took to get here."""
+        if self.folder is None:
+            return 0.0, 0.0
         try:
-            words = (self.folder / _SPENT).read_text().split() if self.folder else []
-            seconds, cpu = map(float, words)
+            seconds, cpu = map(float, read_inside(self.folder, _SPENT).split())
         except (OSError, ValueError):
             return 0.0, 0.0
-        self._before = (seconds, cpu)
+        if 0 <= seconds < math.inf and 0 <= cpu < math.inf:
+            self._before = (seconds, cpu)
         return self._before
 
     def kept(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from iclab._files import now
+from iclab._files import now, read_inside
 from iclab._reading import Positive, checked
 from iclab.runs._cluster import Cluster
 from iclab.runs._engine import run_jobs
@@ -91,7 +91,7 @@ def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
     """What a sweep has found so far, from its folder; this computes nothing."""
     folder = Path(folder)
     try:
-        plan = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
+        plan = json.loads(read_inside(folder, _PLAN))
         sizes = map(len, [*plan["grid"].values(), plan["seeds"]])
         names = [Named(digest) for digest in plan["jobs"]]
         whole = plan["format"] == _FORMAT and math.prod(sizes) == len(names)

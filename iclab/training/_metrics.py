@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from iclab._files import open_plain
+
 _TENSORBOARD = "tensorboardX"
 
 
@@ -22,14 +24,15 @@ class MetricsFile:
         if tensorboard:
             self._writer = _tensorboard(self.path.parent / "tensorboard", first_step)
         # Cut where it stands: a run that is killed here keeps the lines before.
-        with open(self.path, "ab") as file:
-            file.truncate(_length_until(self.path.read_bytes(), first_step))
+        with open_plain(self.path, "a+b") as file:
+            file.seek(0)
+            file.truncate(_length_until(file.read(), first_step))
 
     def write(self, row: Mapping[str, Any]) -> None:
         """Append a line, or nothing of it."""
         before = self.path.stat().st_size if self.path.exists() else 0
         try:
-            with open(self.path, "ab") as file:
+            with open_plain(self.path, "ab") as file:
                 file.write(json.dumps(row).encode() + b"\n")
         except OSError:
             os.truncate(self.path, before)

@@ -68,6 +68,21 @@ def test_places_are_the_same_ones_whenever_a_job_is_run(tmp_path):
     assert Bench().place("a") is None
 
 
+@pytest.mark.parametrize("words", ["nan 1", "1 inf", "-1 1", "1e999 1", "1", "a b"])
+def test_no_attempt_took_an_impossible_time(tmp_path, words):
+    (tmp_path / "spent").write_text("3 2")
+    assert Bench(tmp_path).spent() == (3.0, 2.0)
+    (tmp_path / "spent").write_text(words)
+    assert Bench(tmp_path).spent() == (0.0, 0.0)
+
+
+def test_what_a_job_keeps_is_in_its_own_folder(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "a-0").symlink_to(tmp_path / "elsewhere")
+    one = Bench(tmp_path)
+    assert [one.place("a"), one.place("a")] == [None, tmp_path / "a-1"]
+
+
 def test_what_a_job_keeps_is_there_again_and_gone_at_its_end(tmp_path):
     store, job = Store(tmp_path), Job("tests.runs.work:keep", {"until": 2})
     counts = []

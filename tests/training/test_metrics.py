@@ -70,7 +70,7 @@ def test_a_full_disk_leaves_no_half_line(tmp_path, monkeypatch):
             self.file.close()
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("iclab.training._metrics.open", Full, raising=False)
+    monkeypatch.setattr("iclab.training._metrics.open_plain", Full)
     with pytest.raises(OSError, match="No space left"):
         file.write({"step": 4})
     monkeypatch.undo()
