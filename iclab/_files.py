@@ -8,9 +8,11 @@ import errno
 import hashlib
 import json
 import os
+import re
 import secrets
 import stat
 import time
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import IO, Annotated, Any
 
@@ -21,7 +23,9 @@ __computes__ = False
 
 # How names of files end that are not yet whole.
 _DRAFT = ".draft"
-
+_DRAFT_NAME = re.compile(r"\..+\.[0-9a-f]{8}\.draft", re.DOTALL)
+# The file in which a folder says which of its files are ours.
+_NOTE, _NOTE_FORMAT = "iclab-files.json", "iclab files 1"
 
 _MODE = Rule("a file's mode, from 0 to 0o7777", lambda n: 0 <= n <= 0o7777)
 
@@ -31,6 +35,14 @@ class Linked(OSError):
 
     def __init__(self, path: Path):
         super().__init__(errno.ELOOP, f"{path} is a symbolic link")
+
+
+class NotOurs(OSError):
+    """A file in the way that we did not write: nothing takes its place."""
+
+    def __init__(self, path: Path):
+        text = f"{path} is there, and iclab did not write it: move it away"
+        super().__init__(errno.EEXIST, text)
 
 
 @checked
@@ -76,7 +88,14 @@ def remove_drafts(folder: Path) -> None:
     Nobody else may be writing there.
     """
     for draft in folder.glob(f".*{_DRAFT}"):
-        draft.unlink(missing_ok=True)
+        if is_draft(draft):
+            draft.unlink(missing_ok=True)
+
+
+def is_draft(path: Path) -> bool:
+    """Whether `write_whole` gave a file its name."""
+    plain = path.is_file() and not path.is_symlink()
+    return plain and _DRAFT_NAME.fullmatch(path.name) is not None
 
 
 def write_inside(folder: Path, name: str, data: str | bytes, **how: Any) -> None:
@@ -118,6 +137,46 @@ def refuse_links(folder: Path, name: str) -> None:
         place = place / part
         if place.is_symlink():
             raise Linked(place)
+
+
+def see_free(folder: Path, names: Iterable[str]) -> None:
+    """See that nothing of these names is below `folder`: `NotOurs` if it is."""
+    for name in sorted(names):
+        refuse_links(folder, name)
+        if os.path.lexists(folder / name):
+            raise NotOurs(folder / name)
+
+
+def own(folder: Path, names: Iterable[str], *, known: Iterable[str] = ()) -> None:
+    """Note that files of these names below `folder` are ours, before they are written.
+
+    `NotOurs` if one is there that is neither noted nor `known` to be ours.
+    """
+    wanted = set(names)
+    noted = see_ours(folder, wanted - set(known))
+    if not wanted <= noted:
+        note = {"format": _NOTE_FORMAT, "files": sorted(noted | wanted)}
+        write_inside(folder, _NOTE, json.dumps(signed(note), indent=1) + "\n")
+
+
+def see_ours(folder: Path, names: Iterable[str]) -> set[str]:
+    """See that what is there of these names was noted as ours; returns what was."""
+    noted = _noted(folder)
+    see_free(folder, set(names) - noted)
+    return noted
+
+
+def _noted(folder: Path) -> set[str]:
+    try:
+        found = json.loads(read_inside(folder, _NOTE))
+    except (FileNotFoundError, NotADirectoryError):
+        return set()
+    except (ValueError, RecursionError):
+        raise NotOurs(folder / _NOTE) from None
+    ours = isinstance(found, dict) and found.get("format") == _NOTE_FORMAT
+    if not ours or not is_signed(found):
+        raise NotOurs(folder / _NOTE)
+    return {name for name in found["files"] if isinstance(name, str)}
 
 
 def mode_of(path: Path) -> int:

@@ -4,9 +4,18 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from iclab.cli._commands import print_json
+from iclab.cli._commands import print_json, say
 from iclab.cli._mistake import UserMistake, writing
-from iclab.results import Comparison, Moved, NoResults, Pair, Run, compare, read_run
+from iclab.results import (
+    Comparison,
+    Moved,
+    NoResults,
+    Pair,
+    Run,
+    compare,
+    first,
+    read_run,
+)
 
 # How many items, and numbers of an item, are named before the rest is counted.
 _MOST, _MOST_NUMBERS = 20, 3
@@ -15,7 +24,10 @@ _MOST, _MOST_NUMBERS = 20, 3
 def compare_folders(options: argparse.Namespace) -> int:
     """Say what differs; 1 if a verdict does."""
     names = (str(options.before), str(options.after))
-    found = compare(_run(options.before), _run(options.after))
+    runs = _run(options.before), _run(options.after)
+    for problem in first([problem for run in runs for problem in run.problems]):
+        say(options, problem)
+    found = compare(*runs)
     if options.json:
         print_json([pair.json() for pair in found.pairs])
     else:

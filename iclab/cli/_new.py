@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from iclab import papers
+from iclab._files import write_whole
 from iclab.cli._mistake import UserMistake, writing
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -58,7 +59,7 @@ def _new_paper(options: argparse.Namespace) -> int:
     facts = _facts(options) | {"key": key, "package": package}
     _check_key(key, package)
     root = Path(options.out or key)
-    if root.exists() and (not root.is_dir() or any(root.iterdir())):
+    if os.path.lexists(root) and (not root.is_dir() or any(root.iterdir())):
         raise UserMistake(f"{root} is there already: choose another folder with --out")
     ids = {kind: f"{key}/{tail}" for kind, tail in _FIRST.items()}
     entries = "".join(_entry(kind, id) for kind, id in ids.items())
@@ -74,9 +75,7 @@ def _new_paper(options: argparse.Namespace) -> int:
     }
     with writing(root):
         for name, text in files.items():
-            path = root / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            write_whole(root / name, text)
     print(f"wrote {root}:")
     for name in files:
         print(f"  {name.as_posix()}")
@@ -101,14 +100,12 @@ def _new_entry(kind: str, id: str) -> int:
     if any(entry.id == id for entry in room.entries):
         raise UserMistake(f"{id} is there already, in {room.folder}")
     path = room.folder / _file(id)
-    if path.exists():
+    if os.path.lexists(path):
         raise UserMistake(f"{path} is there already, and belongs to another id")
     contents = _with_entry(room.folder, _entry(kind, id))
     with writing(room.folder):
-        path.write_text(_body(kind, id), encoding="utf-8")
-        draft = room.folder / ".contents.py.draft"
-        draft.write_text(contents, encoding="utf-8")
-        os.replace(draft, room.folder / "contents.py")
+        write_whole(path, _body(kind, id))
+        write_whole(room.folder / "contents.py", contents)
     verb = "check" if kind == "claim" else "reproduce"
     print(f"wrote {path}, and its entry in contents.py: an example, to be written over")
     print(f"run it: iclab {verb} {id} {room.flag}".rstrip())

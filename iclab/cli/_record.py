@@ -3,14 +3,17 @@
 import argparse
 
 from iclab import papers
+from iclab.cli._commands import say
 from iclab.cli._mistake import UserMistake, writing
-from iclab.results import NoResults, NotARecord, keep_record, read_run
+from iclab.results import NoResults, NotARecord, first, keep_record, read_run
 
 
 def record(options: argparse.Namespace) -> int:
     """Write results, tables and pictures of a folder to another, and a manifest."""
     try:
         run = read_run(options.folder)
+        for problem in first(run.problems):
+            say(options, problem)
         with writing(f"to {options.record}"):
             manifest = keep_record(
                 run, options.record, [entry.id for entry in papers.select()]
@@ -21,5 +24,5 @@ def record(options: argparse.Namespace) -> int:
     counts = ", ".join(f"{len(items[name])} {name}" for name in items)
     print(f"{options.record}: {counts} ({manifest['bytes'] / 1e6:.1f} MB)")
     for name in manifest["left_out"]:
-        print(f"left out, too large: {name}")
+        print(f"left out: {name}")
     return 0

@@ -19,7 +19,7 @@ from iclab.cli._signals import Stopped
 from iclab.cli._variants import asked_changes, variants
 from iclab.cli._work import Work
 from iclab.evidence import Entry
-from iclab.results import STORE, Record, ResultsFolder, first
+from iclab.results import STORE, Record, ResultsFolder, first, see_drawable
 from iclab.runs import (
     Cache,
     EngineProblem,
@@ -130,6 +130,7 @@ def run_reproduce(options: argparse.Namespace) -> Ended:
         results = ResultsFolder(folder, _facts(options), order)
     for problem in first(results.problems):
         say(options, problem)
+    _see_place(folder, entries, results)
     work, cache = _everything(options, entries, changes, store)
     pages: list[Path] = []
 
@@ -143,6 +144,18 @@ def run_reproduce(options: argparse.Namespace) -> Ended:
     (page,) = pages
     _say_problems(options, work)
     return Ended(work.entries, run, results, page)
+
+
+def _see_place(folder: Path, entries: Sequence[Entry], results: ResultsFolder) -> None:
+    """See, before anything is run, that no file of others is where ours will be."""
+    from iclab.report import see_report_place
+
+    figures = [entry.id for entry in entries if entry.kind == "figure"]
+    with writing(f"to {folder}"):
+        for id in figures:
+            record = results.records.get(id)
+            see_drawable(folder, id, () if record is None else record.files)
+        see_report_place(folder, figures)
 
 
 def _named(

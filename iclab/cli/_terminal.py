@@ -8,6 +8,8 @@ import os
 import sys
 from typing import Any
 
+from iclab._reading import visible
+
 # What a terminal without Unicode shows in the place of these; of others, below.
 _PLAIN = {
     "≥": ">=", "≤": "<=", "≠": "!=", "≈": "~", "−": "-", "–": "-", "—": "-", "·": "*",
@@ -46,9 +48,12 @@ def is_unicode(stream: Any) -> bool:
 
 
 def tell(text: str) -> None:
-    """Print a line on standard error, if that can be done at all."""
+    """Print a line on standard error, if that can be done at all.
+
+    It may quote names and files of strangers: what a terminal obeys is spelt out.
+    """
     try:
-        print(text, file=sys.stderr, flush=True)
+        print(visible(text), file=sys.stderr, flush=True)
     except OSError:
         _give_up(sys.stderr)
 

@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from iclab.cli._mistake import UserMistake
+from iclab.cli._mistake import UserMistake, writing
 from iclab.cli._numbers import seed
 from iclab.cli._terminal import tell
+
+# What is left in the folder at the end, beside metrics and checkpoints.
+_FILES = ("model.safetensors", "manifest.json")
 
 
 def add_train(commands: Any) -> None:
@@ -77,6 +80,9 @@ def train(options: argparse.Namespace) -> int:
     given = {name: value for name, value in given.items() if value is not None}
     begin = time.perf_counter()
     try:
+        recipe.Settings(**given)  # mistakes first: they leave no folder
+        if options.process_id in (None, 0):
+            _see_place(out, resume=options.resume)  # before the others wait for us
         places = (options.coordinator, options.processes, options.process_id)
         if options.distributed or any(value is not None for value in places):
             training.join_processes(*places)
@@ -110,6 +116,17 @@ def train(options: argparse.Namespace) -> int:
     return 0
 
 
+def _see_place(out: Path, *, resume: bool) -> None:
+    """See, before anything is trained, that no file of others is where ours will be."""
+    from iclab._files import own
+    from iclab.training import Checkpoints
+
+    resumed = resume and bool(Checkpoints(out / "checkpoints").steps())
+    with writing(f"to {out}"):
+        out.mkdir(parents=True, exist_ok=True)
+        own(out, _FILES, known=_FILES if resumed else ())
+
+
 def _finish(
     out: Path, model: Any, settings: Mapping[str, Any], seconds: float, id: str
 ) -> None:
@@ -121,7 +138,7 @@ def _finish(
     from iclab.models import save
     from iclab.runs import provenance
 
-    weights = out / "model.safetensors"
+    weights = out / _FILES[0]
     try:
         save(model, weights)
         manifest = {
@@ -133,7 +150,7 @@ def _finish(
             **provenance(),
         }
         text = json.dumps(manifest, indent=1) + "\n"
-        write_whole(out / "manifest.json", text, durable=True)
+        write_whole(out / _FILES[1], text, durable=True)
     except OSError as error:
         raise UserMistake(f"cannot write to {out}: {error.strerror}") from None
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import equinox as eqx
 
+from iclab._files import sha256
 from iclab.core import DamagedFile, checked, read_tensors, require
 from iclab.models import _description
 from iclab.models._encoder import Encoder
@@ -79,6 +80,8 @@ def shipped(name: str) -> GPT2:
     names = sorted(shipped_manifests())
     require(name in names, "shipped", "name", f"one of {', '.join(names)}", repr(name))
     with resources.as_file(_WEIGHTS / f"{name}.safetensors") as path:
+        if sha256(path.read_bytes()) != shipped_manifests()[name].get("sha256"):
+            raise DamagedFile(f"{path} was altered: its checksum does not match")
         return load(path)
 
 

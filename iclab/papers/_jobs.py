@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from iclab._reading import Seconds, Seed, checked
+from iclab._reading import Seconds, Seed, checked, visible
 from iclab.evidence import (
     Entry,
     Figure,
@@ -57,7 +57,7 @@ def failed_record(
         seconds=seconds,
         seed=seed,
         scale=scale,
-        error=error,
+        error=visible(error),  # as it may be read again
     )
 
 

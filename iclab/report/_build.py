@@ -9,13 +9,21 @@ from pathlib import Path
 
 import jinja2
 
-from iclab._files import mode_of, read_inside, refuse_links, write_inside
+from iclab._files import mode_of, own, read_inside, refuse_links, see_ours, write_inside
 from iclab._reading import checked
 from iclab.evidence import ERRATUM_CLASSES
 from iclab.papers import rooms
 from iclab.report import _pictures, _text
 from iclab.report._items import TIMES, VERDICTS, Item, facts, items, opening
-from iclab.results import RESULTS, Run, first, locked, read_run, require_results
+from iclab.results import (
+    RESULTS,
+    Run,
+    file_names,
+    first,
+    locked,
+    read_run,
+    require_results,
+)
 
 _REPORT, _BIBLIOGRAPHY = "report", "references.bib"
 ASSETS = ("report.css", "report.js")
@@ -47,16 +55,28 @@ def _build(run: Run, every: Sequence[Item]) -> Path:
     refuse_links(run.folder, _REPORT)
     target.mkdir(exist_ok=True)
     copied = [name for item in every for name in item.files.values()]
+    bibliography = "\n\n".join(room.paper.bibtex for room in rooms())
+    made = {_BIBLIOGRAPHY: bibliography + "\n"}
+    made |= {name: asset(name) for name in ASSETS} | dict(_pages(run, every))
+    own(target, [*copied, RESULTS, *made])
     for name in [*copied, RESULTS]:
         data, mode = read_inside(run.folder, name), mode_of(run.folder / name)
         write_inside(target, name, data, mode=mode)
-    bibliography = "\n\n".join(room.paper.bibtex for room in rooms())
-    write_inside(target, _BIBLIOGRAPHY, bibliography + "\n")
-    for name in ASSETS:
-        write_inside(target, name, asset(name))
-    for name, page in _pages(run, every):
-        write_inside(target, name, page)
+    for name, text in made.items():
+        write_inside(target, name, text)
     return target / "index.html"
+
+
+@checked
+def see_report_place(folder: str | os.PathLike[str], ids: Iterable[str]) -> None:
+    """See that no file of others is where the report of these items would be."""
+    refuse_links(Path(folder), _REPORT)
+    pages = [
+        f"{name}.html" for name in ("index", "errata", *(room.key for room in rooms()))
+    ]
+    pictures = [name for id in ids for name in file_names(id)]
+    names = [*pages, *ASSETS, _BIBLIOGRAPHY, RESULTS, *pictures]
+    see_ours(Path(folder) / _REPORT, names)
 
 
 def _pages(run: Run, every: Sequence[Item]) -> Iterable[tuple[str, str]]:

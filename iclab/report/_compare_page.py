@@ -4,13 +4,16 @@ import base64
 import os
 from pathlib import Path
 
-from iclab._files import read_inside, write_whole
+from iclab._files import NotOurs, read_inside, write_whole
 from iclab._reading import checked
 from iclab.report._build import asset, environment
+from iclab.report._items import sound_files
 from iclab.results import Comparison, Pair, Record, Run
 
 # Kinds of pictures that pages can show; as the source of an image none can do more.
 _TYPES = {"svg": "image/svg+xml", "png": "image/png"}
+# By this a page is known to be ours.
+_MARK = '<meta name="generator" content="iclab compare">'
 
 
 @checked
@@ -19,9 +22,12 @@ def write_compare_page(
 ) -> Path:
     """Write a comparison as one file that needs no other; returns it.
 
-    Pictures of figures whose numbers are not the same stand side by side.
+    Pictures of figures whose numbers are not the same stand side by side. An earlier
+    page is replaced, and no other file.
     """
     target = Path(path)
+    if os.path.lexists(target) and not _is_page(target):
+        raise NotOurs(target)
     pictures = {
         pair.id: sides
         for pair in comparison.pairs
@@ -34,6 +40,14 @@ def write_compare_page(
     target.parent.mkdir(parents=True, exist_ok=True)
     write_whole(target, text)
     return target
+
+
+def _is_page(path: Path) -> bool:
+    """Whether a file is a page that was written here."""
+    try:
+        return _MARK in read_inside(path.parent, path.name).decode(errors="replace")
+    except OSError:
+        return False
 
 
 def _sides(comparison: Comparison, pair: Pair) -> tuple[str, str] | None:
@@ -50,13 +64,9 @@ def _sides(comparison: Comparison, pair: Pair) -> tuple[str, str] | None:
 
 
 def _picture(run: Run, record: Record | None) -> str | None:
+    files = {} if record is None else sound_files(run.folder, record)[0]
     for kind, type_ in _TYPES.items():
-        name = None if record is None else record.file(kind)
-        if name is None:
-            continue
-        try:
-            data = read_inside(run.folder, name)
-        except OSError:
-            continue
-        return f"data:{type_};base64,{base64.b64encode(data).decode()}"
+        if kind in files:
+            data = base64.b64encode(read_inside(run.folder, files[kind])).decode()
+            return f"data:{type_};base64,{data}"
     return None

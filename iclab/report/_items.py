@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from iclab._files import refuse_links
+from iclab._files import read_inside, sha256
 from iclab.evidence import AS_PRINTED, CaseResult, Entry, Evidence, Sentence
 from iclab.papers import Method, method, room, rooms, select
+from iclab.report._svg import does_more
 from iclab.report._text import duration
-from iclab.results import Facts, Record, Run, Wrong, altered, first, read_drawn
+from iclab.results import Facts, Record, Run, Wrong, checksums, first
 
 # What each verdict means, in the order in which the report names them.
 VERDICTS: Mapping[str, str] = {
@@ -172,7 +173,7 @@ class Item:
     @property
     def files(self) -> Mapping[str, str]:
         """Files of a figure that are there as written, by kind: svg, pdf, png, csv."""
-        return {PurePosixPath(name).suffix[1:]: name for name in self._files[0]}
+        return self._files[0]
 
     @property
     def left_out(self) -> Sequence[str]:
@@ -180,10 +181,10 @@ class Item:
         return self._files[1]
 
     @functools.cached_property
-    def _files(self) -> tuple[Sequence[str], Sequence[str]]:
+    def _files(self) -> tuple[Mapping[str, str], Sequence[str]]:
         if self.record is None:
-            return [], []
-        return _sound_files(self.run.folder, self.record)
+            return {}, []
+        return sound_files(self.run.folder, self.record)
 
     @functools.cached_property
     def method(self) -> Method:
@@ -191,36 +192,43 @@ class Item:
         return method(self.entry)
 
 
-def _sound_files(folder: Path, record: Record) -> tuple[list[str], list[str]]:
-    """Files of a figure that are as they were written; what is wrong with others."""
-    there, problems = [], []
-    for name in record.files:
-        try:
-            refuse_links(folder, name)
-        except OSError as error:
-            problems.append(f"{error.strerror}, and is left out")
-        else:
-            there += [name] if (folder / name).is_file() else []
+def sound_files(folder: Path, record: Record) -> tuple[dict[str, str], list[str]]:
+    """Files of a figure that may be shown, by kind; what is wrong with others.
+
+    A checksum vouches for each of them, and a picture in SVG does nothing but show.
+    """
+    if not record.files:
+        return {}, []
     try:
-        drawn = read_drawn(folder, record.id)
+        sums = checksums(folder, record)
     except Wrong as reason:
         path = folder / "figures" / f"{record.id}.json"
-        problems.append(f"{path}: {reason}; its pictures are left out")
-        return [], problems
-    if drawn is None:
-        # Records of older folders name no jobs, and their pictures no checksums.
-        if record.jobs and there:
-            problems.append(
-                f"{folder}: the pictures of {record.id} have no checksums and are left"
-                f" out; `iclab reproduce {record.id}` draws them again"
-            )
-        return [] if record.jobs else there, problems
-    sound = set(drawn.files) - set(altered(folder, drawn))
-    for name in there:
-        if name not in sound:
+        return {}, [f"{path}: {reason}; its pictures are left out"]
+    found, problems, unknown = {}, [], False
+    for name in record.files:
+        kind = PurePosixPath(name).suffix[1:]
+        try:
+            data = read_inside(folder, name)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            problems.append(f"{error.strerror}, and is left out")
+            continue
+        if name not in sums:
+            unknown = True
+        elif sha256(data) != sums[name]:
             text = "it is not as it was written, and is left out"
             problems.append(f"{folder / name}: {text}")
-    return [name for name in there if name in sound], problems
+        elif kind == "svg" and (odd := does_more(data)):
+            problems.append(f"{folder / name}: it has {odd}, and is left out")
+        else:
+            found[kind] = name
+    if unknown:
+        problems.append(
+            f"{folder}: the pictures of {record.id} have no checksums and are left"
+            f" out; `iclab reproduce {record.id}` draws them again"
+        )
+    return found, problems
 
 
 def _telling(case: CaseResult) -> tuple[bool, bool]:

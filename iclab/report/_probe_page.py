@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from iclab._files import write_whole
+from iclab._files import own, write_inside
 from iclab._reading import checked, require, short
 from iclab.report._build import ASSETS, asset, environment
 
@@ -19,7 +19,7 @@ PAGE, RECORD, TABLE = "index.html", "probe.json", "probe.csv"
 def write_probe_page(record: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
     """Write what `Probe.json` gives as a page with pictures, CSV and JSON.
 
-    Returns the page. Files of an earlier probe in `folder` are replaced.
+    Returns the page. Files of an earlier probe in `folder` are replaced, and no others.
     """
     whole = {"contexts", "main_context"} <= record.keys()
     require(
@@ -31,13 +31,14 @@ def write_probe_page(record: Mapping[str, Any], folder: str | os.PathLike[str]) 
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     pictures = _probe_figures.draw(record)
+    own(target, [*pictures, RECORD, TABLE, *ASSETS, PAGE])
     for name, data in pictures.items():
-        write_whole(target / name, data)
+        write_inside(target, name, data)
     text = json.dumps(record, indent=1, ensure_ascii=False)
-    write_whole(target / RECORD, text + "\n")
-    write_whole(target / TABLE, _table(record))
+    write_inside(target, RECORD, text + "\n")
+    write_inside(target, TABLE, _table(record))
     for name in ASSETS:
-        write_whole(target / name, asset(name))
+        write_inside(target, name, asset(name))
     main = next(
         one for one in record["contexts"] if one["context"] == record["main_context"]
     )
@@ -49,7 +50,7 @@ def write_probe_page(record: Mapping[str, Any], folder: str | os.PathLike[str]) 
         share=_share,
         interval=_interval,
     )
-    write_whole(target / PAGE, page)
+    write_inside(target, PAGE, page)
     return target / PAGE
 
 

@@ -16,6 +16,7 @@ from iclab.results._drawn import (
     altered as altered,
     note_made as note_made,
     read_drawn as read_drawn,
+    see_drawable as see_drawable,
     write_drawn as write_drawn,
 )
 from iclab.results._folder import (
@@ -33,6 +34,7 @@ from iclab.results._folder import (
 )
 from iclab.results._keep import (
     NotARecord as NotARecord,
+    checksums as checksums,
     keep_record as keep_record,
 )
 from iclab.results._lock import locked as locked

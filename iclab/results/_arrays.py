@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from iclab._files import read_inside, refuse_links
+from iclab._files import read_inside, refuse_links, sha256
 from iclab._reading import checked
 from iclab.results._folder import DEFAULT_FOLDER, NoResults, read_run
+from iclab.results._keep import checksums
 from iclab.results._record import Record
 from iclab.runs import EngineProblem, Named, Store
 
@@ -63,7 +64,9 @@ def _figure(record: Record, folder: Path) -> Arrays:
     name = record.file("csv")
     if name is not None:
         try:
-            return _tables(read_inside(folder, name).decode("utf-8"))
+            data = read_inside(folder, name)
+            if sha256(data) == checksums(folder, record).get(name):
+                return _tables(data.decode("utf-8"))
         except (OSError, ValueError, LookupError, TypeError):
             pass
     remedy = f"`iclab reproduce {record.id} --out {folder}` makes them again"

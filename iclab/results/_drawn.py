@@ -6,12 +6,19 @@ them. It is only compared with what this program would do.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from iclab._files import is_signed, read_inside, sha256, signed, write_inside
+from iclab._files import (
+    is_signed,
+    read_inside,
+    see_free,
+    sha256,
+    signed,
+    write_inside,
+)
 from iclab._reading import Json, checked
 from iclab.evidence import FigureResult, Verdict
 from iclab.results._record import file_names, read_findings
@@ -80,11 +87,25 @@ def write_drawn(
     files: Mapping[str, bytes],
     made: Json,
 ) -> None:
-    """Put pictures, data and at last the manifest in their place."""
-    for name, data in files.items():
-        write_inside(folder, name, data)
+    """Put the manifest, then pictures and data in their place.
+
+    What is not yet as the manifest says counts as altered, and as ours.
+    """
     sums = {name: sha256(data) for name, data in files.items()}
     _write(folder, id, Drawn(source, sums, result, made))
+    for name, data in files.items():
+        write_inside(folder, name, data)
+
+
+@checked
+def see_drawable(folder: Path, id: str, known: Sequence[str] = ()) -> None:
+    """See that no file is where those of a figure will be that others wrote.
+
+    With a manifest all are ours, and where that is damaged the `known` ones are.
+    """
+    if not _is_manifest(folder, id):
+        ours = {*known, _name(id)} if known else set()
+        see_free(folder, {*file_names(id), _name(id)} - ours)
 
 
 @checked
@@ -114,6 +135,14 @@ def _write(folder: Path, id: str, drawn: Drawn) -> None:
     }
     text = json.dumps(signed(manifest), indent=1, ensure_ascii=False)
     write_inside(folder, _name(id), text + "\n")
+
+
+def _is_manifest(folder: Path, id: str) -> bool:
+    try:
+        found = json.loads(read_inside(folder, _name(id)))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and {"format", "source", "files"} <= found.keys()
 
 
 def _sum(folder: Path, name: str) -> str | None:

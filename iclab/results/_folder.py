@@ -14,7 +14,7 @@ from iclab._reading import Json, Seconds, Seed, Whole, checked, is_json, require
 from iclab.evidence import SCALES, Scale
 from iclab.results._lock import locked
 from iclab.results._record import Failure, Record, read_record
-from iclab.results._schema import Fields, Wrong, shown
+from iclab.results._schema import Fields, Wrong, one_line, shown
 
 RESULTS = "results.json"
 # The first format had no number; its records did not say their scale.
@@ -230,7 +230,9 @@ def _not_ours(path: Path, reason: str) -> NoResults:
 
 
 def _record(value: Any) -> Record:
-    if isinstance(value, dict) and "sha256" in value and not is_signed(value):
+    if isinstance(value, dict) and "sha256" not in value:
+        raise Wrong("it has no checksum")
+    if isinstance(value, dict) and not is_signed(value):
         raise Wrong("it was altered: its checksum does not match")
     return read_record(value)
 
@@ -269,9 +271,7 @@ def _facts(found: Mapping[str, Any], path: Path, problems: list[str]) -> Facts:
 
 
 def _version(value: Any) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise TypeError
-    return None if value is None else value.encode().decode()
+    return None if value is None else one_line(value)
 
 
 def _said(reason: Exception) -> str:

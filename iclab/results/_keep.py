@@ -1,18 +1,28 @@
 """A record to keep: what a folder of results found, small enough for a repository."""
 
+import contextlib
 import json
 import os
-from collections.abc import Iterable
+import secrets
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from iclab._files import now, read_inside, signed, write_inside
+from iclab._files import is_signed, now, read_inside, sha256, signed, write_inside
 from iclab._reading import checked
+from iclab.results._drawn import read_drawn
 from iclab.results._folder import FORMAT, RESULTS, Run
 from iclab.results._record import Record
+from iclab.results._schema import Fields, Wrong, one_line
 
 MANIFEST = "manifest.json"
+# By this, and by its checksum, a folder is known to be a record that we wrote.
+_FORMAT = "iclab record 1"
+# What reading records leaves in them, empty: a lock.
+_LOCK = ".lock"
+# How the names end of what is being written, and of what makes way for it.
+_ENDS = ("draft", "old")
 
 # Kinds of files that are kept, and how large one may be.
 _KEPT = ("svg", "csv")
@@ -20,7 +30,7 @@ _LARGEST = 1_000_000
 
 
 class NotARecord(ValueError):
-    """A folder that holds something else, and is not written over."""
+    """A place that is not written over, and why."""
 
 
 @checked
@@ -30,40 +40,173 @@ def keep_record(
     """Write results, tables and pictures of a run to `target`; returns its manifest.
 
     `entries` are the ids of all that could have been run. What was run with sizes of
-    one's own counts as a part. Files that are too large are left out and named, also
-    those that a record left out of which the run's folder began as a copy. An older
-    record in `target` is replaced, and anything else refused.
+    one's own counts as a part. Files that are too large, or not as they were written,
+    are left out and named, also those that a record left out of which the run's folder
+    began as a copy.
+
+    The record is written beside its place and moved there whole. The place must be new,
+    empty, or a record with nothing else in it, which is then replaced; and the run must
+    not be in it, nor it in the run.
     """
-    place = Path(target)
-    before = _left_out_before(run)
-    _clear(place)
-    place.mkdir(parents=True, exist_ok=True)
-    records, left_out, size = [], [], 0
+    place = Path(os.path.abspath(target))
+    _see_apart(run.folder, place)
+    older = _older(place)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    mark = secrets.token_hex(4)
+    draft, aside = (place.with_name(f".{place.name}.{mark}.{end}") for end in _ENDS)
+    draft.mkdir()
+    try:
+        manifest = _write(run, draft, list(entries))
+        if older:
+            place.rename(aside)
+        elif place.exists():
+            place.rmdir()
+        draft.rename(place)
+    except BaseException:
+        if aside.exists() and not place.exists():
+            aside.rename(place)
+        _remove(draft, [*_listed(draft)])
+        raise
+    _remove(aside, older)
+    return manifest
+
+
+@checked
+def checksums(folder: Path, record: Record) -> Mapping[str, str]:
+    """Checksums of a figure's files, by name, from when it was drawn or kept.
+
+    What has none is nobody's. `Wrong` if what holds them was altered.
+    """
+    drawn = read_drawn(folder, record.id)
+    known = _read_manifest(folder).get("files", {}) if drawn is None else drawn.files
+    return {name: known[name] for name in record.files if name in known}
+
+
+def _write(run: Run, place: Path, entries: list[str]) -> dict[str, Any]:
+    """All files of a record, the manifest last."""
+    records, left_out, sums, size = [], [], {}, 0
     for record in run.records.values():
-        files, large = _files(run, record)
+        files, others = _files(run, record)
         for name, data in files.items():
             write_inside(place, name, data)
+            sums[name] = sha256(data)
             size += len(data)
-        left_out += large
+        left_out += others
         records.append(replace(record, files=tuple(files), jobs={}))
     facts = {name: value for name, value in asdict(run.facts).items() if value}
     found = {"format": FORMAT, **facts}
     found["results"] = [signed(one.json()) for one in records]
     text = json.dumps(found, indent=1, ensure_ascii=False, default=dict) + "\n"
     write_inside(place, RESULTS, text)
+    sums[RESULTS] = sha256(text.encode())
     known = {_name(one) for one in left_out}
     known |= {name for record in records for name in record.files}
-    left_out += [one for one in before if _name(one) not in known]
-    manifest = _manifest(run, records, list(entries))
+    left_out += [one for one in _left_out_before(run) if _name(one) not in known]
+    manifest = _manifest(run, records, entries)
     manifest |= {"left_out": left_out, "bytes": size + len(text.encode())}
-    text = json.dumps(manifest, indent=1, ensure_ascii=False, default=dict) + "\n"
+    return _sign(place, manifest, sums)
+
+
+def _sign(
+    place: Path, manifest: Mapping[str, Any], sums: Mapping[str, str]
+) -> dict[str, Any]:
+    """Write the manifest of a record, which says that it is one and names its files."""
+    plain = json.loads(json.dumps(manifest, default=dict))
+    whole = signed({"format": _FORMAT, **plain, "files": dict(sums)})
+    text = json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
     write_inside(place, MANIFEST, text)
-    return manifest
+    return whole
+
+
+def _see_apart(source: Path, place: Path) -> None:
+    """See that neither folder is the other or inside it, whatever their names are."""
+    one, other = Path(os.path.realpath(source)), Path(os.path.realpath(place))
+    for inner, outer in ((one, other), (other, one)):
+        if any(_same(outer, folder) for folder in (inner, *inner.parents)):
+            raise NotARecord(f"a record of {source} must be apart from it, got {place}")
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def _older(place: Path) -> list[str]:
+    """Files of the record in `place`, none if that is new or empty.
+
+    `NotARecord` says what else is there.
+    """
+    if place.is_symlink():
+        raise NotARecord(f"{place} is a symbolic link, and a record must be a folder")
+    if not place.exists():
+        return []
+    if not place.is_dir():
+        raise NotARecord(f"{place} is a file, and a record must be a folder")
+    there = _listed(place)
+    manifest = _read_manifest(place)
+    if there and not manifest:
+        raise NotARecord(f"{place} holds something else than a record")
+    files = manifest.get("files", {})
+    for name in there:
+        if name == MANIFEST or _is_lock(place / name):
+            continue
+        if name not in files or files[name] != _sum(place, name):
+            what = "was changed" if name in files else "is not of the record"
+            path = place / name
+            raise NotARecord(f"{path} {what}: move it away, or name another folder")
+    return there
+
+
+def _is_lock(path: Path) -> bool:
+    plain = path.is_file() and not path.is_symlink()
+    return path.name == _LOCK and plain and not path.stat().st_size
+
+
+def _listed(place: Path) -> list[str]:
+    """Files, links and empty folders below a folder, by name."""
+    found = []
+    for folder, folders, files in os.walk(place):
+        links = [name for name in folders if Path(folder, name).is_symlink()]
+        found += [Path(folder, name).relative_to(place) for name in [*files, *links]]
+        if not files and not folders and Path(folder) != place:
+            found.append(Path(folder).relative_to(place))
+    return sorted(path.as_posix() for path in found)
+
+
+def _remove(place: Path, names: Iterable[str]) -> None:
+    """Remove these files, and folders that are empty then: nothing else."""
+    for name in names:
+        with contextlib.suppress(OSError):
+            (place / name).unlink()
+    for folder, _, _ in os.walk(place, topdown=False):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a record, with its files; empty if there is none of ours."""
+    try:
+        found = json.loads(read_inside(folder, MANIFEST))
+        ours = found["format"] == _FORMAT and is_signed(found)
+        files = Fields(found).mapping("files", "checksums", one_line) if ours else {}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return {**found, "files": files} if ours else {}
+
+
+def _sum(folder: Path, name: str) -> str | None:
+    try:
+        return sha256(read_inside(folder, name))
+    except OSError:
+        return None
 
 
 def _files(run: Run, record: Record) -> tuple[dict[str, bytes], list[str]]:
-    """Files of a figure that are kept, and names of those that are too large."""
-    kept, large = {}, []
+    """Files of a figure that are kept, and names of others with the reason."""
+    kept, left_out = {}, []
+    try:
+        sums = checksums(run.folder, record)
+    except Wrong:
+        sums = {}
     for name in record.files:
         if name.rpartition(".")[2] not in _KEPT:
             continue
@@ -71,11 +214,13 @@ def _files(run: Run, record: Record) -> tuple[dict[str, bytes], list[str]]:
             data = read_inside(run.folder, name)
         except OSError:
             continue
-        if len(data) > _LARGEST:
-            large.append(f"{name} ({len(data) / 1e6:.1f} MB)")
+        if sums.get(name) != sha256(data):
+            left_out.append(f"{name} ({'altered' if name in sums else 'no checksum'})")
+        elif len(data) > _LARGEST:
+            left_out.append(f"{name} ({len(data) / 1e6:.1f} MB)")
         else:
             kept[name] = data
-    return kept, large
+    return kept, left_out
 
 
 def _name(left_out: str) -> str:
@@ -85,12 +230,10 @@ def _name(left_out: str) -> str:
 
 def _left_out_before(run: Run) -> list[str]:
     """What the record that the folder began as did not keep of its items."""
-    try:
-        known = list(json.loads(read_inside(run.folder, MANIFEST))["left_out"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
+    known = _read_manifest(run.folder).get("left_out")
     files = {f"figures/{id}.{kind}" for id in run.records for kind in _KEPT}
-    return [one for one in known if isinstance(one, str) and _name(one) in files]
+    listed = known if isinstance(known, list) else []
+    return [one for one in listed if isinstance(one, str) and _name(one) in files]
 
 
 def _manifest(run: Run, records: list[Record], entries: list[str]) -> dict[str, Any]:
@@ -126,18 +269,3 @@ def _manifest(run: Run, records: list[Record], entries: list[str]) -> dict[str, 
             for id, one in by_id.items()
         },
     }
-
-
-def _clear(place: Path) -> None:
-    """Remove an older record."""
-    if not place.exists():
-        return
-    if not place.is_dir() or (
-        any(place.iterdir()) and not (place / MANIFEST).is_file()
-    ):
-        raise NotARecord(f"{place} holds something else than a record")
-    for path in sorted(place.rglob("*"), reverse=True):
-        if path.is_dir() and not path.is_symlink():
-            path.rmdir()
-        else:
-            path.unlink()

@@ -11,13 +11,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from iclab._reading import checked
+from iclab._reading import CONTROL, checked
 
 T = TypeVar("T")
 _REQUIRED: Any = object()
 _SHOWN = 60  # signs of a wrong value that are quoted
 _DEEPEST = 8  # axes of an array; claims have at most three
 _WORDS = ("nan", "inf", "-inf")
+_TEXT = "a text without control characters"
 
 
 class Wrong(ValueError):
@@ -38,9 +39,9 @@ class Fields:
     def __contains__(self, name: str) -> bool:
         return name in self._value
 
-    def text(self, name: str, default: Any = _REQUIRED) -> Any:
-        """A text that can be written."""
-        return self._read(name, default, "a text", _text)
+    def text(self, name: str, default: Any = _REQUIRED, *, lines: bool = False) -> Any:
+        """A text that can be written, of several `lines` or on one."""
+        return self._read(name, default, _TEXT, _lines if lines else one_line)
 
     def flag(self, name: str, default: Any = _REQUIRED) -> Any:
         """True or false."""
@@ -88,7 +89,7 @@ class Fields:
 
     def texts(self, name: str, default: Any = _REQUIRED) -> Any:
         """A list of texts."""
-        return self._read(name, default, "a list of texts", _texts)
+        return self._read(name, default, f"a list, each {_TEXT}", _texts)
 
     def mapping(
         self, name: str, rule: str, reader: Callable[[Any], T], default: Any = _REQUIRED
@@ -126,19 +127,28 @@ def shown(value: Any) -> str:
 def plain(value: Any) -> Any:
     """A JSON value that texts can quote: numbers, words, and arrays of them."""
     if isinstance(value, Mapping):
-        return {_text(name): plain(one) for name, one in value.items()}
+        return {one_line(name): plain(one) for name, one in value.items()}
     if isinstance(value, str):
-        return _text(value)
+        return one_line(value)
     if isinstance(value, bool) or value is None:
         return value
     array = _array(value)
     return array.tolist() if isinstance(array, np.ndarray) else array
 
 
-def _text(value: Any) -> str:
+def _lines(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError
     value.encode()  # halves of surrogate pairs cannot be written
+    if CONTROL.search(value):  # a terminal would obey them
+        raise ValueError
+    return value
+
+
+def one_line(value: Any) -> str:
+    """A text on one line, without signs that a terminal obeys."""
+    if "\n" in _lines(value) or "\t" in value:
+        raise ValueError
     return value
 
 
@@ -157,7 +167,7 @@ def _word(known: tuple[Any, ...], value: Any) -> Any:
 def _mapped(reader: Callable[[Any], T], value: Any) -> dict[str, T]:
     if not isinstance(value, Mapping):
         raise ValueError
-    return {_text(key): reader(one) for key, one in value.items()}
+    return {one_line(key): reader(one) for key, one in value.items()}
 
 
 def _number(value: Any) -> int | float:
@@ -184,7 +194,7 @@ def _whole(value: Any) -> int:
 
 
 def _moment(value: Any) -> str:
-    datetime.datetime.fromisoformat(_text(value))
+    datetime.datetime.fromisoformat(one_line(value))
     return value
 
 
@@ -214,4 +224,4 @@ def _list(value: Any) -> list[Any]:
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(_text(one) for one in _list(value))
+    return tuple(one_line(one) for one in _list(value))

@@ -11,7 +11,7 @@ import importlib.metadata
 import json
 import os
 import platform
-import shutil
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 
 import platformdirs
 
-from iclab._files import write_whole
+from iclab._files import is_draft, read_inside, write_whole
 from iclab._reading import Whole, checked, is_json, require, short
 from iclab.runs._events import EngineProblem
 
@@ -32,6 +32,10 @@ _SIGNATURE = (
     "# Made by iclab: `iclab cache clear` empties this folder.\n"
 )
 _PROGRAMS, _NOTES = "programs", "notes"
+# Programs as JAX names them, notes, and drafts of notes.
+_OURS = re.compile(
+    r".*-[0-9a-f]{64}-(cache|atime)|\.lockfile|[0-9a-f]{64}\.json|\..*\.[0-9a-f]{8}\.draft"
+)
 
 
 @checked
@@ -47,7 +51,7 @@ class Cache:
         try:
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._refuse_what_is_not_ours()
-            (self.root / _TAG).write_text(_SIGNATURE, encoding="utf-8")
+            write_whole(self.root / _TAG, _SIGNATURE)
             for name in (_PROGRAMS, _NOTES):
                 (self.root / name).mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
@@ -91,10 +95,16 @@ class Cache:
                 left -= size
 
     def clear(self) -> int:
-        """Remove everything; returns how many bytes that were."""
-        size = self.size
+        """Remove every program and note; returns how many bytes that were."""
+        size = 0
+        for _, path, bytes_ in list(self._files()):
+            with contextlib.suppress(OSError):
+                path.unlink()
+                size += bytes_
         for name in (_PROGRAMS, _NOTES):
-            shutil.rmtree(self.root / name, ignore_errors=True)
+            for folder, _, _ in os.walk(self.root / name, topdown=False):
+                with contextlib.suppress(OSError):  # something else is in it
+                    os.rmdir(folder)
         return size
 
     def _note(self, key: str) -> Path:
@@ -102,21 +112,29 @@ class Cache:
         return self.root / _NOTES / f"{name}.json"
 
     def _files(self) -> Iterator[tuple[float, Path, int]]:
-        """When each file was last used, as far as that is known; the file; its size."""
+        """When each file was last used, as far as that is known; the file; its size.
+
+        Only those that have names as we and JAX give them: others are not ours.
+        """
         for name in (_PROGRAMS, _NOTES):
             for folder, _, files in os.walk(self.root / name):
-                for file in files:
+                for file in filter(_OURS.fullmatch, files):
                     path = Path(folder, file)
                     with contextlib.suppress(OSError):
                         facts = path.lstat()
                         used = max(facts.st_atime, facts.st_mtime)
                         yield used, path, facts.st_size
 
+    def _has_our_tag(self) -> bool:
+        try:
+            return read_inside(self.root, _TAG) == _SIGNATURE.encode()
+        except FileNotFoundError:
+            return False
+
     def _refuse_what_is_not_ours(self) -> None:
-        others = any(
-            path.name not in (_TAG, _PROGRAMS, _NOTES) for path in self.root.iterdir()
-        )
-        if others and not (self.root / _TAG).is_file():
+        # The tag is there before anything else of ours: look for it last.
+        something = not all(map(is_draft, list(self.root.iterdir())))
+        if something and not self._has_our_tag():
             reason = "there is something else in it; name an empty or a new folder"
             raise EngineProblem(f"cannot use {self.root} as a cache: {reason}")
         if os.name != "posix":

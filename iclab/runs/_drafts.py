@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import socket
 import tempfile
@@ -9,9 +10,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from iclab._files import refuse_links
+from iclab._files import is_draft, refuse_links
 
 _FOLDER = "drafts"
+# Machine, process and what `mkdtemp` adds.
+_NAME = re.compile(r".+\+\d+\+[a-z0-9_]{8}", re.DOTALL)
 
 # No draft is written for so long by anyone who is still there, on whatever machine.
 _OLD = 3600.0
@@ -35,9 +38,12 @@ def remove_left_drafts(root: Path) -> None:
     """Remove drafts that are old and whose process is not here any more."""
     refuse_links(root, _FOLDER)
     for draft in (root / _FOLDER).glob("*+*+*"):
+        ours = _NAME.fullmatch(draft.name) is not None and not draft.is_symlink()
         with contextlib.suppress(OSError):
-            if is_old(draft) and not _owned(draft.name):
-                shutil.rmtree(draft, ignore_errors=True)
+            if ours and is_old(draft) and not _owned(draft.name):
+                for file in filter(is_draft, list(draft.iterdir())):
+                    file.unlink()
+                draft.rmdir()  # which fails where there is something else in it
 
 
 def is_old(path: Path) -> bool:

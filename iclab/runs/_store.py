@@ -232,13 +232,15 @@ class Store:
             path = self._failure_path(job)
             refuse_links(self.root, path.parent.name)
             path.parent.mkdir(exist_ok=True)
-            self._replace(path, _json(self._facts(job, seconds) | {"error": error}))
+            facts = self._facts(job, seconds) | {"error": error}
+            self._replace(path, _json(signed(facts)))
 
     def failure(self, job: "Job | Named") -> str | None:
         """What stopped `job` when it was last tried, if it did not end well."""
         try:
             name = self._failure_path(job).relative_to(self.root).as_posix()
-            error = json.loads(read_inside(self.root, name))["error"]
+            found = json.loads(read_inside(self.root, name))
+            error = found["error"] if is_signed(found) else None
         except _DAMAGE:
             return None
         return error if isinstance(error, str) else None
@@ -317,6 +319,8 @@ def _format(root: Path) -> str | None:
         words = read_inside(root, _MARKER).decode(errors="replace").split()
     except (FileNotFoundError, NotADirectoryError):
         return None
+    if words[:1] == [str(_FORMAT)] and len(words) > 1:
+        return "unknown"  # our markers are one word
     return words[0][:20] if words else "unknown"
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from iclab._files import now, read_inside
-from iclab._reading import Positive, checked
+from iclab._files import is_signed, now, read_inside, see_free, signed
+from iclab._reading import Positive, checked, visible
 from iclab.runs._cluster import Cluster
 from iclab.runs._engine import run_jobs
 from iclab.runs._environment import usable_cores
@@ -60,6 +60,11 @@ def sweep(
     if cluster is not None and jobs is not None:
         raise ValueError("sweep: `jobs` and `cluster` cannot both be given")
     folder = Path(out)
+    if not _plan_in(folder):  # a file of this name is not a sweep's
+        try:
+            see_free(folder, [_PLAN])
+        except OSError as error:
+            raise ValueError(f"sweep: `out`: {error.strerror}") from None
     store = Store(folder / _STORE)
     packed = pack(function)
     work = [
@@ -73,7 +78,7 @@ def sweep(
         for at, seed in _points(plan)
     ]
     plan = {"format": _FORMAT, **plan, "jobs": [job.digest for job in work]}
-    store.write(folder / _PLAN, (json.dumps(plan, indent=1) + "\n").encode())
+    store.write(folder / _PLAN, (json.dumps(signed(plan), indent=1) + "\n").encode())
     engine: Engine
     if cluster is not None:
         engine = Cluster(cluster)
@@ -82,7 +87,7 @@ def sweep(
     with progress(len(work), folder, quiet=quiet) as show:
         _run(work, store, engine, force, show)
     for problem in store.problems:
-        print(f"iclab: {problem}; computed again", file=sys.stderr)
+        print(f"iclab: {visible(problem)}; computed again", file=sys.stderr)
     return open_sweep(folder)
 
 
@@ -90,25 +95,38 @@ def sweep(
 def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
     """What a sweep has found so far, from its folder; this computes nothing."""
     folder = Path(folder)
+    plan = _plan_in(folder)
     try:
-        plan = json.loads(read_inside(folder, _PLAN))
         sizes = map(len, [*plan["grid"].values(), plan["seeds"]])
         names = [Named(digest) for digest in plan["jobs"]]
         whole = plan["format"] == _FORMAT and math.prod(sizes) == len(names)
         places = list(_points(plan)) if whole else []
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         rule = "`folder` must be that of a sweep"
         raise ValueError(f"open_sweep: {rule}: {folder} holds none") from None
     if not whole:
         raise ValueError(
             f"open_sweep: {folder} was written by another version of iclab"
         )
+    if not is_signed(plan):
+        reason = "it has no checksum, or another one than it should"
+        raise ValueError(f"open_sweep: {folder / _PLAN} is not used: {reason}")
     store = Store(folder / _STORE, read_only=True)
     points = [
         _found(store, name, at, seed)
         for name, (at, seed) in zip(names, places, strict=True)
     ]
     return Sweep(folder, plan["function"], plan["grid"], plan["seeds"], tuple(points))
+
+
+def _plan_in(folder: Path) -> dict[str, Any]:
+    """What the plan of a sweep in `folder` says; nothing if there is none."""
+    try:
+        plan = json.loads(read_inside(folder, _PLAN))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    ours = isinstance(plan, dict) and {"format", "grid", "jobs"} <= plan.keys()
+    return plan if ours else {}
 
 
 def _run(

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from iclab._files import refuse_links, write_whole
+from iclab._files import own, refuse_links
+from iclab._reading import visible
 from iclab.training._checkpoint import Checkpoints
 from iclab.training._metrics import MetricsFile
 from iclab.training._processes import anywhere, shared
@@ -84,11 +86,13 @@ class RunFolder:
             # What a folder that came from elsewhere may not do: lead out of itself.
             for name in ("checkpoints", _METRICS):
                 refuse_links(folder, name)
-            write_whole(folder / ".probe", b"")
-            (folder / ".probe").unlink()
+            with tempfile.TemporaryFile(dir=folder):
+                pass  # find out now that nothing can be written there
+            steps, found = self._checkpoints.steps(), None
+            # Of a run with checkpoints, the metrics are ours whoever wrote them.
+            own(folder, [_METRICS], known=[_METRICS] if steps else [])
         except OSError as error:
             raise CannotSave(f"cannot write to {folder}: {_why(error)}") from None
-        steps, found = self._checkpoints.steps(), None
         if steps and not resume:
             raise ValueError(
                 f"{folder} holds checkpoints up to step {steps[0]}: resume, or use"
@@ -147,4 +151,4 @@ def _why(error: OSError) -> str:
 
 
 def _warn(text: str) -> None:
-    print(f"iclab: {text}", file=sys.stderr, flush=True)
+    print(f"iclab: {visible(text)}", file=sys.stderr, flush=True)

@@ -118,3 +118,11 @@ def test_drafts_of_killed_writers_can_be_removed(tmp_path, monkeypatch):
     write_tensors(path, TENSORS, DESCRIPTION)
     remove_drafts(tmp_path)
     assert os.listdir(tmp_path) == ["x.safetensors"]
+
+
+@pytest.mark.parametrize("text", ["{}", '{"a": 1}', '{"sha256": null}'])
+def test_a_description_without_a_checksum_is_not_believed(tmp_path, text):
+    path = tmp_path / "a.safetensors"
+    safetensors.numpy.save_file(TENSORS, path, metadata={"iclab": text})
+    with pytest.raises(DamagedFile):
+        read_tensors(path)

@@ -1,6 +1,7 @@
 """Models come back from their files as they were; files of strangers are refused."""
 
 import json
+from importlib import resources
 
 import equinox as eqx
 import jax
@@ -211,3 +212,16 @@ def test_shipped_weights_have_names():
         shipped("gpt2-fixed-19")
     with refused("load: `path` must be a file that is there, got none.safetensors"):
         load("none.safetensors")
+
+
+def test_shipped_weights_have_checksums(tmp_path, monkeypatch):
+    for path in resources.files("iclab.models").joinpath("weights").iterdir():
+        if path.name.startswith("gpt2-fixed-18."):
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr("iclab.models._files._WEIGHTS", tmp_path)
+    assert shipped("gpt2-fixed-18")
+    manifest = json.loads((tmp_path / "gpt2-fixed-18.json").read_text())
+    del manifest["sha256"]
+    (tmp_path / "gpt2-fixed-18.json").write_text(json.dumps(manifest))
+    with pytest.raises(DamagedFile, match="its checksum does not match"):
+        shipped("gpt2-fixed-18")

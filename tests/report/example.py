@@ -1,13 +1,17 @@
 """A small folder of results with everything in it that a run can leave."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from iclab import papers
+from iclab._files import signed
+from iclab.evidence import FigureResult
 from iclab.papers._jobs import _write_csv  # what wrote the data, so that both ways meet
+from iclab.results import read_record, write_drawn
 
 # What each record says of its own origin.
 MADE = {
@@ -118,6 +122,25 @@ def records() -> list[dict]:
     ]
 
 
+def vouch(folder: Path) -> None:
+    """Write the manifest of the figure's files, as they are."""
+    (record,) = [read_record(one) for one in records() if one["id"] == FIGURE]
+    result = FigureResult(FIGURE, record.verdict, record.evidence, record.said)
+    files = {name: (folder / name).read_bytes() for name in record.files}
+    write_drawn(folder, FIGURE, "tables", result, files, {})
+
+
+def edit(folder: Path, change: Callable[[dict], None], id: str | None = None) -> None:
+    """Change one record or all, and sign them again, as whoever edits them can."""
+    path = folder / "results.json"
+    run = json.loads(path.read_text(encoding="utf-8"))
+    for record in run["results"]:
+        if id in (None, record["id"]):
+            change(record)
+    run["results"] = [signed(record) for record in run["results"]]
+    path.write_text(json.dumps(run), encoding="utf-8")
+
+
 def write_results(folder: Path) -> Path:
     """Write the folder as `iclab reproduce` would, and return it."""
     figure = folder / "figures" / FIGURE
@@ -126,6 +149,7 @@ def write_results(folder: Path) -> Path:
     for kind in ("pdf", "png"):
         figure.with_name(f"figure-1.{kind}").write_bytes(b"not looked at")
     _write_csv(figure.with_name("figure-1.csv"), TABLES)
+    vouch(folder)
     run = {
         "format": 2,
         "ids": ["zhang2023", "ahn2023"],
@@ -140,7 +164,7 @@ def write_results(folder: Path) -> Path:
         "platform": "Linux x86_64",
         "versions": {"iclab": "0.1.0", "jax": "0.10.2", "optax": None},
         "commit": MADE["commit"],
-        "results": records(),
+        "results": [signed(record) for record in records()],
     }
     (folder / "results.json").write_text(json.dumps(run, ensure_ascii=False))
     return folder

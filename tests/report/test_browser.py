@@ -2,13 +2,15 @@
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from iclab import papers
-from iclab.report import build_report
+from iclab.report import build_report, write_compare_page
+from iclab.results import compare, read_run
 from tests.report import example
 from tests.report.browser import Browser, find_chromium
 
@@ -202,3 +204,34 @@ def test_the_report_of_a_real_run(browser, reproduced, width):
     browser.open(report / "index.html", width)
     verdicts = set(_shown(browser, "row.dataset.verdict"))
     assert verdicts == {"holds", "corrected", "exploratory"}
+
+
+def test_no_other_program_runs(browser, report, tmp_path):
+    """A page in which someone has put programs, in its own text or from elsewhere."""
+    other = tmp_path / "other"
+    shutil.copytree(report, other)
+    page = (other / "index.html").read_text("utf-8")
+    odd = (
+        "<script>document.title = 'ran'</script>"
+        "<img src='none.png' onerror=\"document.title = 'ran'\">"
+        "<svg onload=\"document.title = 'ran'\"></svg>"
+        "<iframe src='zhang2023.html'></iframe>"
+        "<script src=\"data:text/javascript,document.title='ran'\"></script>"
+    )
+    (other / "index.html").write_text(page.replace("<body>", f"<body>{odd}"), "utf-8")
+    browser.open(other / "index.html", DESK)
+    assert browser.run("document.title") == "Report · iclab"
+    assert browser.run("document.querySelectorAll('#shown')[0].textContent")  # ours did
+    assert [one for one in browser.complaints if "Content Security Policy" in one]
+
+
+def test_a_comparison_shows_its_pictures(browser, tmp_path):
+    one, other = (example.write_results(tmp_path / name) for name in ("a", "b"))
+    change = {"value": 0.02}
+    example.edit(other, lambda one: one["evidence"][0].update(change), example.FIGURE)
+    runs = read_run(one), read_run(other)
+    page = write_compare_page(compare(*runs), ("A", "B"), tmp_path / "page.html")
+    browser.open(page, DESK)
+    assert browser.complaints == []
+    widths = browser.run("[...document.images].map((one) => one.naturalWidth)")
+    assert widths == [400, 400]

@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from iclab import papers
+from iclab._files import signed
 from iclab.evidence import ERRATUM_CLASSES
 from iclab.report import build_report
 from iclab.results import NoResults
 from tests.report import example
+from tests.report.example import FIGURE
 
 PAGES = ("index", "errata", *(room.key for room in papers.rooms()))
 
@@ -141,7 +143,7 @@ def test_the_run_is_described(text):
 
 
 def test_a_run_may_say_less_of_itself(tmp_path):
-    run = {"format": 2, "results": example.records()[:3]}
+    run = {"format": 2, "results": [*map(signed, example.records()[:3])]}
     (tmp_path / "results.json").write_text(json.dumps(run))
     page = build_report(tmp_path).read_text("utf-8")
     assert "Run at desk scale with seed 0. Of another scale or seed: 3" in page
@@ -149,7 +151,7 @@ def test_a_run_may_say_less_of_itself(tmp_path):
 
 
 def test_a_run_from_the_store_does_not_pass_for_a_quick_one(tmp_path):
-    run = {"format": 2, "results": example.records()[:3]}
+    run = {"format": 2, "results": [*map(signed, example.records()[:3])]}
     run |= {"scale": "smoke", "seed": 3, "seconds": 1.4, "processes": 2}
     (tmp_path / "results.json").write_text(json.dumps(run))
     page = build_report(tmp_path).read_text("utf-8")
@@ -161,6 +163,7 @@ def test_results_of_another_scale_say_so(tmp_path):
     path = folder / "results.json"
     run = json.loads(path.read_text())
     run["results"][0] |= {"scale": "paper", "seed": 7, "finished": None, "iclab": None}
+    run["results"][0] = signed(run["results"][0])
     del run["finished"], run["seconds"]
     path.write_text(json.dumps(run))
     page = build_report(folder).read_text("utf-8")
@@ -357,3 +360,62 @@ def test_every_text_can_be_read_in_light_and_dark():
             assert _contrast(colours["ink"], note) >= 4.5, verdict
         for mark in ("link", "decoy", "ink"):
             assert _contrast(colours[mark], colours["ground"]) >= 3, mark
+
+
+_SCRIPT = (
+    '<svg xmlns="http://www.w3.org/2000/svg"><script>document.title=1</script></svg>'
+)
+
+
+def _published(folder: Path) -> set[str]:
+    """Files of the figure that the report has, copied or named."""
+    build_report(folder)
+    page = (folder / "report" / "ahn2023.html").read_text("utf-8")
+    kinds = {"svg", "pdf", "png", "csv"}
+    copied = {k for k in kinds if (folder / f"report/figures/{FIGURE}.{k}").exists()}
+    assert copied == {k for k in kinds if f"figure-1.{k}" in page}
+    return copied
+
+
+def test_a_picture_for_which_nothing_vouches_is_not_published(tmp_path):
+    folder = example.write_results(tmp_path / "results")
+    (folder / "figures" / f"{FIGURE}.json").unlink()
+    assert _published(folder) == set()
+    problems = []
+    build_report(folder, problems.append)
+    assert problems == [
+        f"{folder}: the pictures of {FIGURE} have no checksums and are left out;"
+        f" `iclab reproduce {FIGURE}` draws them again"
+    ]
+
+
+def test_a_picture_that_was_put_there_later_is_not_published(tmp_path):
+    folder = example.write_results(tmp_path / "results")
+    (folder / "figures" / f"{FIGURE}.svg").write_text(_SCRIPT)
+    assert _published(folder) == {"pdf", "png", "csv"}
+
+
+def test_a_picture_with_a_script_is_not_published_whoever_signs_it(tmp_path):
+    folder = example.write_results(tmp_path / "results")
+    (folder / "figures" / f"{FIGURE}.svg").write_text(_SCRIPT)
+    example.vouch(folder)
+    problems = []
+    build_report(folder, problems.append)
+    path = folder / "figures" / f"{FIGURE}.svg"
+    assert problems == [f"{path}: it has an element <script>, and is left out"]
+    assert _published(folder) == {"pdf", "png", "csv"}
+
+
+def test_pages_allow_their_own_files_only(report):
+    pages = sorted(report.glob("*.html"))
+    assert pages
+    for page in pages:
+        (policy,) = re.findall(
+            r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">',
+            page.read_text("utf-8"),
+        )
+        allowed = dict(rule.split(maxsplit=1) for rule in policy.split("; "))
+        assert allowed.pop("default-src") == "'none'"
+        assert allowed["script-src"] == "'self' file:"
+        words = {word for rule in allowed.values() for word in rule.split()}
+        assert words == {"'self'", "file:", "data:", "'unsafe-inline'", "'none'"}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from iclab.cli import main
-from iclab.evidence import CaseResult, Evidence, Sentence
+from iclab.evidence import CaseResult, Evidence, FigureResult, Sentence
 from iclab.results import (
     Facts,
     NotARecord,
@@ -19,8 +19,11 @@ from iclab.results import (
     keep_record,
     read_run,
     scatter,
+    write_drawn,
 )
 from iclab.results._folder import ResultsFolder
+
+_SVG = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
 
 
 def _claim(
@@ -130,9 +133,9 @@ def folders(tmp_path):
     ):
         folder = tmp_path / name
         folder.mkdir()
-        picture = folder / "figures/ahn2023/figure-1.svg"
-        picture.parent.mkdir(parents=True)
-        picture.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+        files = {"figures/ahn2023/figure-1.svg": _SVG}
+        result = FigureResult(records[1].id, "holds", records[1].evidence, ())
+        write_drawn(folder, records[1].id, "tables", result, files, {})
         file = ResultsFolder(folder, {"scale": "desk", "seed": 0, "commit": "c" * 40})
         for record in records:
             file.add(record)

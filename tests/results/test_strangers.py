@@ -12,6 +12,7 @@ import pytest
 from iclab import papers
 from iclab.cli import main
 from iclab.evidence import Claim, Measured
+from iclab.results import NoResults, load
 from tests.report import example
 
 QUICK = "zhang2023/section-5.1-determinant"
@@ -79,11 +80,7 @@ def _edit(path: Path, **change: Any) -> None:
 
 
 def _name_files(folder: Path, *names: str) -> None:
-    run = json.loads((folder / "results.json").read_text())
-    for record in run["results"]:
-        if record["id"] == example.FIGURE:
-            record["files"] = list(names)
-    (folder / "results.json").write_text(json.dumps(run))
+    example.edit(folder, lambda one: one.update(files=list(names)), example.FIGURE)
 
 
 def _untouched(secret: Path, folder: Path) -> None:
@@ -140,7 +137,9 @@ def test_no_link_leads_in(folder, secret, tmp_path, capsys, place):
     assert main(["report", str(folder)]) == 0
     copies = [p for p in (folder / "report").rglob("*") if p.is_file()]
     assert not [path for path in copies if b">secret<" in path.read_bytes()]
-    assert "is a symbolic link, and is left out" in capsys.readouterr().err
+    (error,) = capsys.readouterr().err.splitlines()
+    assert "is a symbolic link" in error
+    assert error.endswith("left out")
 
 
 @pytest.mark.parametrize("name", ["report", "report/figures", ".lock"])
@@ -296,3 +295,30 @@ def test_a_record_that_was_altered_is_named(tmp_path, quick, capsys):
     assert main([*RUN, str(tmp_path)]) == 0
     assert main(["report", str(tmp_path)]) == 0
     assert capsys.readouterr().err.count(reason) == 1
+
+
+def test_a_record_without_a_checksum_is_not_believed(folder, capsys):
+    path = folder / "results.json"
+    run = json.loads(path.read_text())
+    for record in run["results"]:
+        del record["sha256"]
+        record["seconds"] = 0.25
+    path.write_text(json.dumps(run))
+    assert main(["show", example.HOLDS, "--out", str(folder)]) == 0
+    out, error = capsys.readouterr()
+    assert "last result" not in out
+    name = f"record 1 ('{example.HOLDS}')"
+    assert f"{path}: {name} is left out: it has no checksum\n" in error
+
+
+def test_numbers_of_a_figure_need_a_checksum(folder):
+    name = f"figures/{example.FIGURE}"
+    assert load(example.FIGURE, folder)
+    data = (folder / f"{name}.csv").read_text()
+    (folder / f"{name}.csv").write_text(data.replace("0.5", "0.25"))
+    with pytest.raises(NoResults, match="the arrays of ahn2023/figure-1 are not in"):
+        load(example.FIGURE, folder)
+    (folder / f"{name}.csv").write_text(data)
+    (folder / f"{name}.json").unlink()
+    with pytest.raises(NoResults, match="the arrays of ahn2023/figure-1 are not in"):
+        load(example.FIGURE, folder)

@@ -76,9 +76,14 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
         Cache(file)
 
 
+def _program(name: str) -> str:
+    """A name as JAX gives it to a compiled program."""
+    return f"jit_{name}-{'0' * 64}-cache"
+
+
 def test_what_was_used_longest_ago_goes_first(tmp_path):
     cache = Cache(tmp_path)
-    old, new = cache.programs / "old", cache.programs / "new"
+    old, new = cache.programs / _program("old"), cache.programs / _program("new")
     cache.programs.mkdir()
     for path, used in ((new, 2000), (old, 1000)):
         path.write_bytes(bytes(100))
@@ -87,7 +92,7 @@ def test_what_was_used_longest_ago_goes_first(tmp_path):
     cache.trim(200)
     assert old.exists()
     cache.trim(150)
-    assert [path.name for path in cache.programs.iterdir()] == ["new"]
+    assert [path.name for path in cache.programs.iterdir()] == [new.name]
 
 
 def test_notes(tmp_path):

@@ -271,14 +271,14 @@ def test_drafts_of_the_dead_are_removed_when_old(tmp_path):
     ended.wait()
     here, drafts = socket.gethostname(), tmp_path / "drafts"
     names = {
-        "dead": f"{here}+{ended.pid}+x",
-        "elsewhere": f"another.host+{os.getpid()}+x",
-        "alive": f"{here}+{os.getpid()}+x",
-        "young": f"{here}+{ended.pid}+y",
+        "dead": f"{here}+{ended.pid}+x1234567",
+        "elsewhere": f"another.host+{os.getpid()}+x1234567",
+        "alive": f"{here}+{os.getpid()}+x1234567",
+        "young": f"{here}+{ended.pid}+y1234567",
     }
     for name in names.values():
         (drafts / name).mkdir()
-        (drafts / name / "arrays.npz").write_bytes(b"half")
+        (drafts / name / ".arrays.npz.01234567.draft").write_bytes(b"half")
     for key in ("dead", "elsewhere", "alive"):
         os.utime(drafts / names[key], (0, 0))
     Store(tmp_path)
@@ -297,7 +297,10 @@ def test_a_failure_is_kept_until_the_job_succeeds(tmp_path):
     assert not store.has(job)
     (path,) = (tmp_path / "failures").iterdir()
     assert path.name == f"{job.digest}.json"
-    assert json.loads(path.read_text())["function"] == job.function
+    found = json.loads(path.read_text())
+    assert found["function"] == job.function
+    path.write_text(json.dumps({**found, "error": "another"}))
+    assert store.failure(job) is None
     store.save(job, {"note": "well"}, 0.1)
     assert store.failure(job) is None
 

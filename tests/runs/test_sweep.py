@@ -272,3 +272,17 @@ def _wait(condition, program) -> None:
     while not condition() and program.poll() is None:
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize("change", ["sha256", "seeds"])
+def test_a_plan_that_was_altered_is_not_used(tmp_path, change):
+    _run(out=tmp_path)
+    plan = json.loads((tmp_path / "sweep.json").read_text())
+    if change == "sha256":
+        del plan["sha256"]
+    else:
+        plan["seeds"] = [7, 8, 9]
+    (tmp_path / "sweep.json").write_text(json.dumps(plan))
+    with pytest.raises(ValueError, match=r"sweep\.json is not used: it has no"):
+        iclab.open_sweep(tmp_path)
+    assert _run(out=tmp_path).missing == []  # it is planned anew

@@ -235,4 +235,5 @@ def test_the_first_checkpoint_comes_early(tmp_path):
     model = _point(speeds=jnp.array(1))
     train(PROBLEM, model, plan, out=tmp_path, hooks=[Look()], **options)
     assert seen[:3] == [[], [], [1]]
-    assert sorted(os.listdir(tmp_path)) == ["checkpoints", "metrics.jsonl"]
+    there = ["checkpoints", "iclab-files.json", "metrics.jsonl"]
+    assert sorted(os.listdir(tmp_path)) == there

@@ -143,7 +143,8 @@ def test_metrics_are_means(whole):
 
 def test_the_last_two_checkpoints_stay(whole):
     assert Checkpoints(whole[0] / "checkpoints").steps() == [7, 6]
-    assert sorted(os.listdir(whole[0])) == ["checkpoints", "metrics.jsonl"]
+    there = ["checkpoints", "iclab-files.json", "metrics.jsonl"]
+    assert sorted(os.listdir(whole[0])) == there
 
 
 @pytest.mark.parametrize("kind", ["SIGTERM", "SIGINT"])

@@ -91,6 +91,7 @@ function setUpFilters(table) {
 function showPlace() {
   // Where the bar at the top is wider than the screen, the page's own name comes into view.
   const here = document.querySelector(".top [aria-current]");
+  if (!here) return; // a page by itself
   const bar = here.parentElement;
   bar.scrollLeft = here.offsetLeft - bar.offsetLeft - (bar.clientWidth - here.offsetWidth) / 2;
 }
