@@ -170,11 +170,13 @@ def _numbers(
         values = [_array(case.measured) for case in (one, other)]
         if values[0].shape == values[1].shape:
             try:
-                bar = _array(one.error) + _array(other.error)
-                bar = np.broadcast_to(bar, values[0].shape)
+                bars = [
+                    np.broadcast_to(_array(case.error), values[0].shape)
+                    for case in (one, other)
+                ]
             except ValueError:  # a bar of another shape belongs to something else
                 continue
-            yield name, values[0], values[1], bar
+            yield name, values[0], values[1], bars[0] + bars[1]
     numbers = [_by_statement(record) for record in (before, after)]
     spread = _spread(before, after)
     for name in [name for name in numbers[0] if name in numbers[1]]:

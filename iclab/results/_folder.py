@@ -21,7 +21,7 @@ RESULTS = "results.json"
 FORMAT = 2
 # Seconds between writes while items end one after the other.
 _BETWEEN = 5.0
-_WHAT_READING_RAISES = (ValueError, RecursionError)
+_WHAT_READING_RAISES = (ValueError, RecursionError, MemoryError)
 
 # Says whether a record is true of the files that are there, and puts them in place.
 Settle = Callable[[], bool]
@@ -277,6 +277,8 @@ def _version(value: Any) -> str | None:
 def _said(reason: Exception) -> str:
     if isinstance(reason, RecursionError):
         return "it is nested too deeply"
+    if isinstance(reason, MemoryError):
+        return "it is too large"
     return " ".join(str(reason).split())
 
 

@@ -309,19 +309,30 @@ def _case(fields: Fields) -> CaseResult:
         verdict=fields.one_of("verdict", ("holds", "fails", "undecided")),
         printed=name.startswith(AS_PRINTED),
     )
-    try:
-        sides = [case.predicted, case.measured, case.error]
-        sides += [] if case.decoy is None else [case.decoy]
-        size = np.broadcast(*map(np.asarray, sides)).size
-    except ValueError:
-        raise Wrong(f"the case {shown(name)} has sides of different shapes") from None
-    if size == 0:
+    if 0 in _shape(case):
         raise Wrong(f"the case {shown(name)} has no numbers")
     if case.verdict not in _verdicts(case):
         raise Wrong(
             f"the case {shown(name)} says {case.verdict}, and its numbers do not"
         )
     return case
+
+
+def _shape(case: CaseResult) -> tuple[int, ...]:
+    """The shape of a case's numbers, which the largest of its sides has.
+
+    Two sides that are stretched along each other would make an array of any size.
+    """
+    sides = [case.predicted, case.measured, case.error]
+    sides += [] if case.decoy is None else [case.decoy]
+    shapes = [np.shape(side) for side in sides]
+    try:
+        joint = np.broadcast_shapes(*shapes)
+    except ValueError:
+        joint = None
+    if joint is None or joint not in shapes:
+        raise Wrong(f"the case {shown(case.case)} has sides of different shapes")
+    return joint
 
 
 def _verdicts(case: CaseResult) -> set[str]:

@@ -5,6 +5,7 @@ import datetime
 import hashlib
 import io
 import json
+import math
 import os
 import re
 import shutil
@@ -44,6 +45,7 @@ _DAMAGE = (
     RecursionError,
     EOFError,
     NotImplementedError,
+    MemoryError,
     zlib.error,
     zipfile.BadZipFile,
 )
@@ -276,8 +278,7 @@ class Store:
         packed = read_inside(self.folder(job), file)
         if hashlib.sha256(packed).hexdigest() != sha256:
             raise ValueError(f"{file} was altered: its checksum does not match")
-        with np.load(io.BytesIO(packed), allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
+        return _unpacked(packed)
 
     def _check_format(self) -> None:
         found = _format(self.root)
@@ -328,6 +329,36 @@ def _pack(arrays: Mapping[str, np.ndarray]) -> bytes:
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, array, allow_pickle=False)
     return buffer.getvalue()
+
+
+def _unpacked(packed: bytes) -> dict[str, np.ndarray]:
+    """Arrays of an .npz file; no header makes them larger than the file is."""
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        members = archive.infolist()
+        _see_fits(sum(member.file_size for member in members), len(packed))
+        return {
+            member.filename.removesuffix(".npy"): _array(archive.read(member))
+            for member in members
+        }
+
+
+def _array(content: bytes) -> np.ndarray:
+    file = io.BytesIO(content)
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    shape, _, dtype = readers[np.lib.format.read_magic(file)](file)
+    # Numbers without bytes could be without end.
+    _see_fits(math.prod(shape) * max(dtype.itemsize, 1), len(content) - file.tell())
+    file.seek(0)
+    return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _see_fits(claimed: int, there: int) -> None:
+    """See that a file can hold as many bytes as its header says, before any is made."""
+    if claimed > there:
+        raise ValueError(f"a header claims {claimed} bytes, and there are {there}")
 
 
 def _json(value: Mapping[str, Any]) -> bytes:
