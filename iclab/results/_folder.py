@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from iclab import DEFAULT_FOLDER as DEFAULT_FOLDER
-from iclab._files import is_signed, read_inside, remove_drafts, signed, write_inside
+from iclab._files import (
+    is_signed,
+    moment,
+    read_inside,
+    remove_drafts,
+    signed,
+    write_inside,
+)
 from iclab._reading import Json, Seconds, Seed, Whole, checked, is_json, require, short
 from iclab.evidence import SCALES, Scale
 from iclab.results._lock import locked
@@ -265,6 +272,11 @@ def _facts(found: Mapping[str, Any], path: Path, problems: list[str]) -> Facts:
             known[name] = read()
         except _WHAT_READING_RAISES as reason:
             problems.append(f"{path}: {_said(reason)}; going on without")
+    started, finished = known.get("started"), known.get("finished")
+    if started and finished and moment(finished) < moment(started):
+        text = f"`finished` must not be before `started`, got {finished}"
+        problems.append(f"{path}: {text}; going on without")
+        del known["finished"]
     return Facts(**known)
 
 

@@ -30,14 +30,13 @@ from iclab.evidence import (
     file_stem,
 )
 from iclab.results._scatter import Scatter, read_scatter
-from iclab.results._schema import Fields, Wrong, plain, shown
+from iclab.results._schema import RELATIONS, Fields, Wrong, plain, shown
 
 # Kinds of files that a figure has.
 FILE_KINDS = ("svg", "pdf", "png", "csv")
 
 _ID = re.compile(r"[A-Za-z0-9_-]+/[A-Za-z0-9][A-Za-z0-9._-]*(@[A-Za-z0-9_.,=+-]+)?")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_RELATIONS = ("=", "<=", ">=")
 # A line of a traceback that names a place; a mistake of syntax is in no function.
 _FRAME = re.compile(r'^ *File "(.+)", line (\d+)(?:, in ([\w<>.]+))?$', re.M)
 # Numbers of a case are rounded when they are written; a verdict on the very edge of an
@@ -300,7 +299,7 @@ def _case(fields: Fields) -> CaseResult:
     name = fields.text("case")
     case = CaseResult(
         case=name,
-        relation=fields.one_of("relation", _RELATIONS),
+        relation=fields.one_of("relation", RELATIONS),
         predicted=fields.array("predicted"),
         measured=fields.array("measured"),
         error=fields.array("error"),
@@ -350,7 +349,7 @@ def _evidence(fields: Fields) -> Evidence:
     return Evidence(
         statement=fields.text("statement"),
         value=fields.number("value"),
-        relation=fields.one_of("relation", _RELATIONS),
+        relation=fields.one_of("relation", RELATIONS),
         bound=fields.number("bound"),
         reason=fields.text("reason", ""),
         in_view=fields.flag("in_view", False),

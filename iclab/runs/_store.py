@@ -1,7 +1,6 @@
 """Results on disk, named by the hash of the job that made them."""
 
 import contextlib
-import datetime
 import hashlib
 import io
 import json
@@ -19,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from iclab._files import (
+    canonical,
     is_signed,
+    moment,
     now,
     read_inside,
     refuse_links,
@@ -170,7 +171,12 @@ class Store:
         for key, kind in kinds.items():
             if not isinstance(found[key], kind):
                 raise ValueError(f"`{key}` is not what it should be")
-        datetime.datetime.fromisoformat(found["finished"])
+        if isinstance(job, Job):
+            _see_planned(found, job)
+        moment(found["finished"])
+        for key in ("seconds", "cpu_seconds"):
+            if found.get(key) is not None and not 0 <= found[key] < math.inf:
+                raise ValueError(f"`{key}` must be a finite number ≥ 0")
         if found["versions"]["iclab"] is not None:
             str.encode(found["versions"]["iclab"])
         if found["commit"] is not None:
@@ -310,6 +316,14 @@ class Store:
         except OSError as error:
             reason = error.strerror or str(error)
             raise EngineProblem(f"cannot write to {self.root}: {reason}") from None
+
+
+def _see_planned(manifest: Mapping[str, Any], job: Job) -> None:
+    """See that a manifest tells of the very job that was planned."""
+    planned = {"function": job.function, "config": dict(job.config), "seed": job.seed}
+    for key, value in planned.items():
+        if canonical(manifest[key]) != canonical(value):
+            raise ValueError(f"its `{key}` is not that of the job that was planned")
 
 
 def _format(root: Path) -> str | None:

@@ -135,7 +135,8 @@ def test_showing_damaged_results(tmp_path, capsys):
     capsys.readouterr()
 
 
-def test_going_on_in_a_damaged_folder(tmp_path, capsys, monkeypatch):
+def test_going_on_in_a_damaged_folder(tmp_path, capsys, monkeypatch, tmp_path_factory):
+    monkeypatch.setenv("ICLAB_CACHE", str(tmp_path_factory.mktemp("cache")))
     monkeypatch.setattr("iclab.cli._run.engine", lambda options, cache: None)
     claim = Claim(
         QUICK,
