@@ -4,6 +4,10 @@ A folder of results may be a stranger's: everything in it is read through one sc
 and nothing in it chooses what is imported, called, read or written elsewhere.
 """
 
+from iclab.results._again import (
+    differences as differences,
+    table_differences as table_differences,
+)
 from iclab.results._arrays import (
     STORE as STORE,
     load as load,
