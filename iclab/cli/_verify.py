@@ -121,15 +121,23 @@ def verify(
     how: dict[str, Mapping[str, Any]] = {}
     for id in [id for id in run.records if id in drawn]:
         one = _how(run, run.records[id])
-        groups.setdefault(repr(one), []).append(id)
-        how[repr(one)] = one
+        # Settings are an item's own, and may be such as it does not have.
+        name = f"{one} {id if one['set'] else ''}"
+        groups.setdefault(name, []).append(id)
+        how[name] = one
     found: dict[str, Verified] = {}
     stopped = None
     with tempfile.TemporaryDirectory(prefix="iclab-verify-") as scratch:
         for name, ids in groups.items():
             bases = [id.partition("@")[0] for id in ids]
             asked = {**how[name], "jobs": jobs, "cache": cache, "command": "verify"}
-            ended = run_anew(reproduce_options(bases, asked, {"out": scratch}))
+            try:
+                ended = run_anew(reproduce_options(bases, asked, {"out": scratch}))
+            except UserMistake as mistake:
+                if not how[name]["set"]:
+                    raise
+                found |= {id: Verified(run.records[id], [str(mistake)]) for id in ids}
+                continue
             found |= _compared(run, ids, ended)
             stopped = ended.run.stopped
             if stopped is not None:

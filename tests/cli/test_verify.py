@@ -153,6 +153,15 @@ def test_what_cannot_be_run_again_does_not_agree(folder, tmp_path):
     assert not trace.exists()
 
 
+def test_settings_that_an_item_does_not_have_differ(folder):
+    _forge(folder, FIGURE, lambda record: record.update(settings={"colour": "red"}))
+    done = _verify(folder)
+    assert done.returncode == 1
+    assert f"differs  {FIGURE} " in done.stdout
+    assert "colour" in done.stdout
+    assert done.stdout.endswith("2 of 3 agree, 1 differ\n")
+
+
 def test_the_seed_draws(folder):
     drawn = [
         json.loads(_verify(folder, "--items", "1", "--seed", seed, "--json").stdout)
