@@ -4,6 +4,7 @@ This stands below every folder: `core` and `runs` do not import each other, and 
 write files. It loads nothing.
 """
 
+import datetime
 import errno
 import hashlib
 import json
@@ -209,6 +210,20 @@ def is_signed(value: dict[str, Any]) -> bool:
 
 def _unsigned(value: dict[str, Any]) -> dict[str, Any]:
     return {name: one for name, one in value.items() if name != "sha256"}
+
+
+def moment(text: str) -> datetime.datetime:
+    """A time that was written; ValueError if it is none, or still to come.
+
+    Clocks of machines may differ by a day.
+    """
+    found = datetime.datetime.fromisoformat(text)
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=datetime.UTC)
+    ahead = found - datetime.datetime.now(datetime.UTC)
+    if ahead > datetime.timedelta(days=1):
+        raise ValueError(f"{text} is in the future")
+    return found
 
 
 def now() -> str:

@@ -210,6 +210,36 @@ def _parser() -> argparse.ArgumentParser:
     _json(comparing)
     comparing.set_defaults(run=_later("_compare", "compare_folders"))
     text = (
+        "Run some items of a folder of results anew, drawn at random, and compare every"
+        " number with the stored one. Checksums find damage and careless edits, not"
+        " forgery: this looks again. Ends with 1 if an item differs."
+    )
+    verifying = commands.add_parser("verify", help=text, description=text)
+    verifying.add_argument(
+        "folder", metavar="FOLDER", help="a folder of results, or a record"
+    )
+    verifying.add_argument(
+        "--items",
+        type=whole_number(1),
+        metavar="N",
+        default=10,
+        help="how many items to draw (default: 10)",
+    )
+    verifying.add_argument(
+        "--seed",
+        type=seed,
+        help="what draws them (default: one that nobody can know beforehand)",
+    )
+    verifying.add_argument(
+        "--jobs",
+        type=whole_number(1),
+        metavar="N",
+        help="processes to use on this machine (default: one per core)",
+    )
+    _json(verifying)
+    _cache(verifying)
+    verifying.set_defaults(run=_later("_verify", "verify_folder"))
+    text = (
         "Make a record of a folder of results: numbers, tables and pictures, small"
         " enough for a repository, and a manifest; this runs nothing."
     )

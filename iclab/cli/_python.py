@@ -108,6 +108,13 @@ def open_rooms(ids: Names, rooms: Paths) -> list[str]:
     return named
 
 
+def reproduce_options(
+    ids: Names, asked: Mapping[str, Any], where: Mapping[str, str]
+) -> argparse.Namespace:
+    """What `iclab reproduce` would be told, from plain values."""
+    return _options("reproduce", ids, (), False, asked, where)
+
+
 def _options(
     command: str,
     ids: Names,

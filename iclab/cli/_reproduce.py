@@ -40,6 +40,7 @@ class Ended:
     run: Progress
     results: ResultsFolder | None = None
     page: Path | None = None
+    folder: Path = Path()
 
     @property
     def records(self) -> list[Record]:
@@ -156,6 +157,16 @@ def _see_place(folder: Path, entries: Sequence[Entry], results: ResultsFolder) -
             record = results.records.get(id)
             see_drawable(folder, id, () if record is None else record.files)
         see_report_place(folder, figures)
+
+
+def run_anew(options: argparse.Namespace) -> Ended:
+    """Run what is asked for with a store in its folder, and leave no results there."""
+    entries, changes = _named(options)
+    store = _store(Path(options.out))
+    work, cache = _everything(options, entries, changes, store)
+    nowhere = argparse.Namespace(**{**vars(options), "out": None})
+    run = run_items(work, nowhere, store, cache=cache)
+    return Ended(work.entries, run, folder=Path(options.out))
 
 
 def _named(

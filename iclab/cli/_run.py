@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from iclab.cli._costs import announcement, known as costs_of, plan
 from iclab.cli._live import Row, Silent, display
 from iclab.cli._mistake import UserMistake, keeping
+from iclab.cli._predictions import Predictions
 from iclab.cli._signals import Stopped, stoppable
 from iclab.cli._terminal import tell
 from iclab.cli._work import Work
@@ -97,12 +98,19 @@ def run_items(
     words = announcement(foreseen, options.command, options.scale, options.out)
     if words and options.cluster is None and not getattr(options, "quiet", False):
         tell(words)
+    today = Predictions(work, None if options.force else store, cache)
+    _say_predictions(len(today.jobs), options)
     rows = {id: _row(id, work, known, options.scale) for id in work.ids}
     with _display(rows, options, processes) as show:
         run = Progress(work, show, results)
         try:
             for id in work.unplanned:
                 run.finish(id)
+            if today.jobs:
+                asking = run_jobs(today.jobs, engine=engine(options, cache))
+                with stoppable(asking) as events:
+                    for event in events:
+                        today.take(event)
             events = run_jobs(
                 work.every_job,
                 store=store,
@@ -112,6 +120,7 @@ def run_items(
             )
             with stoppable(events) as events:
                 for event in events:
+                    today.take(event)
                     run.take(event)
         except Stopped as stopped:
             run.stopped = stopped
@@ -127,6 +136,17 @@ def run_items(
         show.reporting()
         after(run)
     return run
+
+
+def _say_predictions(count: int, options: argparse.Namespace) -> None:
+    """Say what comes before the items; where the cache knows it, nothing does."""
+    if count and not getattr(options, "quiet", False):
+        claims = (
+            "a stored claim predicts"
+            if count == 1
+            else f"{count} stored claims predict"
+        )
+        tell(f"iclab {options.command}: computing, once, what {claims} here")
 
 
 def _display(

@@ -9,7 +9,14 @@ from iclab import papers
 from iclab._files import now
 from iclab.cli._mistake import UserMistake
 from iclab.evidence import Entry, Scale
-from iclab.results import Record, Settle, claim_record, scatter
+from iclab.results import (
+    Prediction,
+    Record,
+    Settle,
+    claim_record,
+    scatter,
+    see_predicted,
+)
 from iclab.runs import Job, Outcome, Store, provenance, reread_sources
 
 if TYPE_CHECKING:
@@ -44,6 +51,8 @@ class Work:
         self._store, self._figures = store, figures
         self.jobs: dict[str, dict[str, Job]] = {}
         self.unplanned: dict[str, str] = {}
+        # What claims predict today, by their jobs, or why that is not known.
+        self.today: dict[str, Sequence[Prediction] | str] = {}
         for entry in entries:
             try:
                 self.jobs[entry.id] = self._plan(entry)
@@ -84,6 +93,12 @@ class Work:
         return [job for id in self.order for job in self.jobs[id].values()]
 
     @property
+    def claim_jobs(self) -> list[Job]:
+        """The jobs that check claims."""
+        claims = [id for id in self.jobs if self._entries[id].kind == "claim"]
+        return [job for id in claims for job in self.jobs[id].values()]
+
+    @property
     def order(self) -> list[str]:
         """Items that have jobs, in the order in which they are begun."""
         return sorted(self.jobs, key=lambda id: self._entries[id].kind == "claim")
@@ -104,7 +119,11 @@ class Work:
         for id in self.owners(job):
             if self._entries[id].kind == "claim":
                 made: Any = {"seed": self._seed, "scale": self._scale}
-                claim_record(self._entries[id], result, **made)
+                record = claim_record(self._entries[id], result, **made)
+                today = self.today.get(job.digest, "what it predicts is not known")
+                if isinstance(today, str):
+                    raise ValueError(today)
+                see_predicted([*record.cases, *record.slips], today)
             elif not all(hasattr(column, "dtype") for column in result.values()):
                 raise ValueError("a table of a figure must hold arrays")
 

@@ -19,8 +19,17 @@ from iclab.core._checked import checked
 _NAME = "iclab"
 
 
-# What a header that is not ours may raise.
-_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+# What a header that is not ours may raise. That its arrays fit the file is seen by
+# safetensors, before any of them is made.
+_UNREADABLE = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+    OverflowError,
+    MemoryError,
+)
 
 
 class DamagedFile(ValueError):
@@ -78,6 +87,8 @@ def read_tensors(
         if _is_pickle(path):
             raise DamagedFile(pickle_sentence(path)) from None
         raise DamagedFile(f"{path} is not a whole safetensors file ({error})") from None
+    except _UNREADABLE as error:
+        raise DamagedFile(f"{path} has arrays that cannot be read ({error})") from None
     if _NAME not in metadata:
         return tensors, None
     try:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         figure_record as figure_record,
         finish_figure as finish_figure,
         judged as judged,
+        prediction_job as prediction_job,
     )
     from iclab.papers._offers import GROUP as GROUP
     from iclab.papers._recipes import recipe as recipe

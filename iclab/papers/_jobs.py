@@ -1,6 +1,7 @@
 """Results as jobs: what a process needs to check a claim or compute a figure."""
 
 import csv
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,13 @@ def claim_job(entry: Entry, scale: Scale, seed: Seed) -> Job:
     config = {"claim": module, **contents_say(entry), "scale": scale}
     function = "iclab.papers._job_functions:check_claim"
     return Job(function, config, seed, (module,), entry.id, quick=scale != "paper")
+
+
+@checked
+def prediction_job(claim: Job) -> Job:
+    """The job that says what a claim predicts, whatever the seed, from the claim's."""
+    function = "iclab.papers._predictions:predict_claim"
+    return dataclasses.replace(claim, function=function, seed=0)
 
 
 @checked

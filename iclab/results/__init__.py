@@ -4,7 +4,15 @@ A folder of results may be a stranger's: everything in it is read through one sc
 and nothing in it chooses what is imported, called, read or written elsewhere.
 """
 
-from iclab.results._arrays import STORE as STORE, load as load
+from iclab.results._again import (
+    differences as differences,
+    table_differences as table_differences,
+)
+from iclab.results._arrays import (
+    STORE as STORE,
+    load as load,
+    stored_tables as stored_tables,
+)
 from iclab.results._compare import (
     Comparison as Comparison,
     Moved as Moved,
@@ -38,6 +46,11 @@ from iclab.results._keep import (
     keep_record as keep_record,
 )
 from iclab.results._lock import locked as locked
+from iclab.results._prediction import (
+    Prediction as Prediction,
+    read_predictions as read_predictions,
+    see_predicted as see_predicted,
+)
 from iclab.results._record import (
     FILE_KINDS as FILE_KINDS,
     Failure as Failure,

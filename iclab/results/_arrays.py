@@ -58,7 +58,7 @@ def _claim(record: Record) -> Arrays:
 
 
 def _figure(record: Record, folder: Path) -> Arrays:
-    kept = _stored(record, folder)
+    kept = stored_tables(record, folder)
     if kept is not None:
         return kept
     name = record.file("csv")
@@ -73,7 +73,8 @@ def _figure(record: Record, folder: Path) -> Arrays:
     raise NoResults(f"the arrays of {record.id} are not in {folder}: {remedy}")
 
 
-def _stored(record: Record, folder: Path) -> Arrays | None:
+@checked
+def stored_tables(record: Record, folder: Path) -> Arrays | None:
     """Tables as the jobs left them; None if the store does not have all of them."""
     if not record.jobs:
         return None

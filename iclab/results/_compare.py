@@ -14,7 +14,7 @@ from iclab.results._record import Record
 
 # Numbers of figures have no error bars: they count as moved from this share of
 # themselves on.
-_SHARE = 0.1
+SHARE = 0.1
 # Of any number less than this share is the other machine's rounding, and does not show
 # in five digits.
 _ROUNDING = 1e-5
@@ -122,11 +122,12 @@ class Comparison:
 def compare(before: Run, after: Run) -> Comparison:
     """Hold the records of two runs against each other, item by item."""
     ids = dict.fromkeys([*before.records, *after.records])
-    pairs = [_pair(id, before.records.get(id), after.records.get(id)) for id in ids]
+    pairs = [pair(id, before.records.get(id), after.records.get(id)) for id in ids]
     return Comparison(before, after, tuple(pairs))
 
 
-def _pair(id: str, before: Record | None, after: Record | None) -> Pair:
+def pair(id: str, before: Record | None, after: Record | None) -> Pair:
+    """An item in two runs, and which of its numbers moved."""
     if before is None or after is None:
         return Pair(id, before, after)
     moved: list[Moved] = []
@@ -136,13 +137,13 @@ def _pair(id: str, before: Record | None, after: Record | None) -> Pair:
         if np.array_equal(one, other, equal_nan=True):
             same += 1
             continue
-        found = _moved(name, one, other, bar)
+        found = farthest(name, one, other, bar)
         if found is not None:
             moved.append(found)
     return Pair(id, before, after, tuple(moved), shared, same)
 
 
-def _moved(
+def farthest(
     name: str, before: np.ndarray, after: np.ndarray, bar: np.ndarray | None
 ) -> Moved | None:
     """The entry that moved farthest, if that is farther than its error bar."""
@@ -150,7 +151,8 @@ def _moved(
         change = np.abs(after - before)
         size = np.maximum(np.abs(before), np.abs(after))
         unseen = (before == after) | (change <= _ROUNDING * size)
-        share = np.where(unseen, 0.0, change / (size * _SHARE if bar is None else bar))
+        unseen |= np.isnan(before) & np.isnan(after)
+        share = np.where(unseen, 0.0, change / (size * SHARE if bar is None else bar))
     share = np.where(np.isnan(share), math.inf, share)
     place = np.unravel_index(int(np.argmax(share)), share.shape)
     if not share[place] > 1:
@@ -170,11 +172,13 @@ def _numbers(
         values = [_array(case.measured) for case in (one, other)]
         if values[0].shape == values[1].shape:
             try:
-                bar = _array(one.error) + _array(other.error)
-                bar = np.broadcast_to(bar, values[0].shape)
+                bars = [
+                    np.broadcast_to(_array(case.error), values[0].shape)
+                    for case in (one, other)
+                ]
             except ValueError:  # a bar of another shape belongs to something else
                 continue
-            yield name, values[0], values[1], bar
+            yield name, values[0], values[1], bars[0] + bars[1]
     numbers = [_by_statement(record) for record in (before, after)]
     spread = _spread(before, after)
     for name in [name for name in numbers[0] if name in numbers[1]]:

@@ -55,7 +55,7 @@ def read_drawn(folder: Path, id: str) -> Drawn | None:
         return None
     except OSError as error:
         raise Wrong(f"cannot read it: {error.strerror}") from None
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, MemoryError):
         raise Wrong("it is not JSON") from None
     if not isinstance(found, dict):
         raise Wrong("it is not an object")
@@ -63,7 +63,7 @@ def read_drawn(folder: Path, id: str) -> Drawn | None:
         return None
     try:
         whole = is_signed(found)
-    except RecursionError:
+    except (RecursionError, MemoryError):
         whole = False
     if not whole:
         raise Wrong("it was altered: its checksum does not match")

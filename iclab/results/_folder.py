@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from iclab import DEFAULT_FOLDER as DEFAULT_FOLDER
-from iclab._files import is_signed, read_inside, remove_drafts, signed, write_inside
+from iclab._files import (
+    is_signed,
+    moment,
+    read_inside,
+    remove_drafts,
+    signed,
+    write_inside,
+)
 from iclab._reading import Json, Seconds, Seed, Whole, checked, is_json, require, short
 from iclab.evidence import SCALES, Scale
 from iclab.results._lock import locked
@@ -21,7 +28,7 @@ RESULTS = "results.json"
 FORMAT = 2
 # Seconds between writes while items end one after the other.
 _BETWEEN = 5.0
-_WHAT_READING_RAISES = (ValueError, RecursionError)
+_WHAT_READING_RAISES = (ValueError, RecursionError, MemoryError)
 
 # Says whether a record is true of the files that are there, and puts them in place.
 Settle = Callable[[], bool]
@@ -267,6 +274,11 @@ def _facts(found: Mapping[str, Any], path: Path, problems: list[str]) -> Facts:
             known[name] = read()
         except _WHAT_READING_RAISES as reason:
             problems.append(f"{path}: {_said(reason)}; going on without")
+    started, finished = known.get("started"), known.get("finished")
+    if started and finished and moment(finished) < moment(started):
+        text = f"`finished` must not be before `started`, got {finished}"
+        problems.append(f"{path}: {text}; going on without")
+        del known["finished"]
     return Facts(**known)
 
 
@@ -277,6 +289,8 @@ def _version(value: Any) -> str | None:
 def _said(reason: Exception) -> str:
     if isinstance(reason, RecursionError):
         return "it is nested too deeply"
+    if isinstance(reason, MemoryError):
+        return "it is too large"
     return " ".join(str(reason).split())
 
 

@@ -30,14 +30,13 @@ from iclab.evidence import (
     file_stem,
 )
 from iclab.results._scatter import Scatter, read_scatter
-from iclab.results._schema import Fields, Wrong, plain, shown
+from iclab.results._schema import RELATIONS, Fields, Wrong, plain, shown
 
 # Kinds of files that a figure has.
 FILE_KINDS = ("svg", "pdf", "png", "csv")
 
 _ID = re.compile(r"[A-Za-z0-9_-]+/[A-Za-z0-9][A-Za-z0-9._-]*(@[A-Za-z0-9_.,=+-]+)?")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_RELATIONS = ("=", "<=", ">=")
 # A line of a traceback that names a place; a mistake of syntax is in no function.
 _FRAME = re.compile(r'^ *File "(.+)", line (\d+)(?:, in ([\w<>.]+))?$', re.M)
 # Numbers of a case are rounded when they are written; a verdict on the very edge of an
@@ -300,7 +299,7 @@ def _case(fields: Fields) -> CaseResult:
     name = fields.text("case")
     case = CaseResult(
         case=name,
-        relation=fields.one_of("relation", _RELATIONS),
+        relation=fields.one_of("relation", RELATIONS),
         predicted=fields.array("predicted"),
         measured=fields.array("measured"),
         error=fields.array("error"),
@@ -309,19 +308,30 @@ def _case(fields: Fields) -> CaseResult:
         verdict=fields.one_of("verdict", ("holds", "fails", "undecided")),
         printed=name.startswith(AS_PRINTED),
     )
-    try:
-        sides = [case.predicted, case.measured, case.error]
-        sides += [] if case.decoy is None else [case.decoy]
-        size = np.broadcast(*map(np.asarray, sides)).size
-    except ValueError:
-        raise Wrong(f"the case {shown(name)} has sides of different shapes") from None
-    if size == 0:
+    if 0 in _shape(case):
         raise Wrong(f"the case {shown(name)} has no numbers")
     if case.verdict not in _verdicts(case):
         raise Wrong(
             f"the case {shown(name)} says {case.verdict}, and its numbers do not"
         )
     return case
+
+
+def _shape(case: CaseResult) -> tuple[int, ...]:
+    """The shape of a case's numbers, which the largest of its sides has.
+
+    Two sides that are stretched along each other would make an array of any size.
+    """
+    sides = [case.predicted, case.measured, case.error]
+    sides += [] if case.decoy is None else [case.decoy]
+    shapes = [np.shape(side) for side in sides]
+    try:
+        joint = np.broadcast_shapes(*shapes)
+    except ValueError:
+        joint = None
+    if joint is None or joint not in shapes:
+        raise Wrong(f"the case {shown(case.case)} has sides of different shapes")
+    return joint
 
 
 def _verdicts(case: CaseResult) -> set[str]:
@@ -339,7 +349,7 @@ def _evidence(fields: Fields) -> Evidence:
     return Evidence(
         statement=fields.text("statement"),
         value=fields.number("value"),
-        relation=fields.one_of("relation", _RELATIONS),
+        relation=fields.one_of("relation", RELATIONS),
         bound=fields.number("bound"),
         reason=fields.text("reason", "", lines=True),
         in_view=fields.flag("in_view", False),

@@ -3,7 +3,6 @@
 What is wrong is said in a sentence that names the field, the rule and the value.
 """
 
-import datetime
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,14 +10,19 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from iclab._files import moment
 from iclab._reading import CONTROL, checked
 
 T = TypeVar("T")
 _REQUIRED: Any = object()
+_MOMENT = "a time like 2025-03-04T05:06:07Z, and not in the future"
 _SHOWN = 60  # signs of a wrong value that are quoted
 _DEEPEST = 8  # axes of an array; claims have at most three
 _WORDS = ("nan", "inf", "-inf")
 _TEXT = "a text without control characters"
+
+# How a measured value may stand to a prediction.
+RELATIONS = ("=", "<=", ">=")
 
 
 class Wrong(ValueError):
@@ -61,7 +65,7 @@ class Fields:
 
     def moment(self, name: str, default: Any = _REQUIRED) -> Any:
         """A time as results say it."""
-        return self._read(name, default, "a time like 2025-03-04T05:06:07Z", _moment)
+        return self._read(name, default, _MOMENT, _moment)
 
     def array(self, name: str, default: Any = _REQUIRED) -> Any:
         """A number or an array of numbers."""
@@ -194,7 +198,7 @@ def _whole(value: Any) -> int:
 
 
 def _moment(value: Any) -> str:
-    datetime.datetime.fromisoformat(one_line(value))
+    moment(one_line(value))
     return value
 
 

@@ -1,10 +1,10 @@
 """Results on disk, named by the hash of the job that made them."""
 
 import contextlib
-import datetime
 import hashlib
 import io
 import json
+import math
 import os
 import re
 import shutil
@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from iclab._files import (
+    canonical,
     is_signed,
+    moment,
     now,
     read_inside,
     refuse_links,
@@ -44,6 +46,7 @@ _DAMAGE = (
     RecursionError,
     EOFError,
     NotImplementedError,
+    MemoryError,
     zlib.error,
     zipfile.BadZipFile,
 )
@@ -168,7 +171,12 @@ class Store:
         for key, kind in kinds.items():
             if not isinstance(found[key], kind):
                 raise ValueError(f"`{key}` is not what it should be")
-        datetime.datetime.fromisoformat(found["finished"])
+        if isinstance(job, Job):
+            _see_planned(found, job)
+        moment(found["finished"])
+        for key in ("seconds", "cpu_seconds"):
+            if found.get(key) is not None and not 0 <= found[key] < math.inf:
+                raise ValueError(f"`{key}` must be a finite number ≥ 0")
         if found["versions"]["iclab"] is not None:
             str.encode(found["versions"]["iclab"])
         if found["commit"] is not None:
@@ -278,8 +286,7 @@ class Store:
         packed = read_inside(self.folder(job), file)
         if hashlib.sha256(packed).hexdigest() != sha256:
             raise ValueError(f"{file} was altered: its checksum does not match")
-        with np.load(io.BytesIO(packed), allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
+        return _unpacked(packed)
 
     def _check_format(self) -> None:
         found = _format(self.root)
@@ -313,6 +320,14 @@ class Store:
             raise EngineProblem(f"cannot write to {self.root}: {reason}") from None
 
 
+def _see_planned(manifest: Mapping[str, Any], job: Job) -> None:
+    """See that a manifest tells of the very job that was planned."""
+    planned = {"function": job.function, "config": dict(job.config), "seed": job.seed}
+    for key, value in planned.items():
+        if canonical(manifest[key]) != canonical(value):
+            raise ValueError(f"its `{key}` is not that of the job that was planned")
+
+
 def _format(root: Path) -> str | None:
     """What the marker says, if there is one."""
     try:
@@ -332,6 +347,36 @@ def _pack(arrays: Mapping[str, np.ndarray]) -> bytes:
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, array, allow_pickle=False)
     return buffer.getvalue()
+
+
+def _unpacked(packed: bytes) -> dict[str, np.ndarray]:
+    """Arrays of an .npz file; no header makes them larger than the file is."""
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        members = archive.infolist()
+        _see_fits(sum(member.file_size for member in members), len(packed))
+        return {
+            member.filename.removesuffix(".npy"): _array(archive.read(member))
+            for member in members
+        }
+
+
+def _array(content: bytes) -> np.ndarray:
+    file = io.BytesIO(content)
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    shape, _, dtype = readers[np.lib.format.read_magic(file)](file)
+    # Numbers without bytes could be without end.
+    _see_fits(math.prod(shape) * max(dtype.itemsize, 1), len(content) - file.tell())
+    file.seek(0)
+    return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _see_fits(claimed: int, there: int) -> None:
+    """See that a file can hold as many bytes as its header says, before any is made."""
+    if claimed > there:
+        raise ValueError(f"a header claims {claimed} bytes, and there are {there}")
 
 
 def _json(value: Mapping[str, Any]) -> bytes:

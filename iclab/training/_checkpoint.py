@@ -152,12 +152,12 @@ def _named(state: PyTree[Any]) -> dict[str, np.ndarray]:
 def _filled(
     like: Mapping[str, Any], step: int, tensors: Mapping[str, np.ndarray], path: Path
 ) -> dict[str, Any]:
-    shape = (step, *like["history"].shape[1:])
     wanted = {name: one for name, one in like.items() if name != "hooks"}
-    wanted["history"] = np.broadcast_to(np.zeros(()), shape)  # takes no memory
     leaves, tree = jax.tree_util.tree_flatten_with_path(wanted)
     own = {name: one for name, one in tensors.items() if not name.startswith(_HOOKS)}
     shapes = {_name(place): np.shape(leaf) for place, leaf in leaves}
+    # No array is made of a step, which may be any number.
+    shapes["history"] = (step, *like["history"].shape[1:])
     found = {name: array.shape for name, array in own.items()}
     odd = [
         f"{name} {_in_words(shapes.get(name))}, there {_in_words(found.get(name))}"

@@ -45,8 +45,10 @@ def here(monkeypatch):
 
 
 @pytest.fixture
-def fake(monkeypatch):
+def fake(monkeypatch, tmp_path):
     """Replace the claim behind QUICK by one that ends as told."""
+    # What it predicts is nobody else's business.
+    monkeypatch.setenv("ICLAB_CACHE", str(tmp_path / "cache"))
 
     def use(value: float = 1.0, error: float = 0.1, raises: str | None = None):
         def measure(case, key, scale):

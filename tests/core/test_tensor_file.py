@@ -1,12 +1,19 @@
 """Files of arrays: whole, the same bytes for the same content, damage noticed."""
 
+import json
 import os
 
 import numpy as np
 import pytest
 import safetensors.numpy
 
-from iclab.core import DamagedFile, read_tensors, remove_drafts, write_tensors
+from iclab.core import (
+    DamagedFile,
+    description_of,
+    read_tensors,
+    remove_drafts,
+    write_tensors,
+)
 
 TENSORS = {
     "a": np.arange(6.0).reshape(2, 3).T,
@@ -75,6 +82,42 @@ def _foreign(path):
         return read_tensors(path)[1] is None
     except DamagedFile:
         return False
+
+
+@pytest.mark.parametrize(
+    ("array", "data"),
+    [
+        ({"dtype": "F64", "shape": [10**12], "data_offsets": [0, 8 * 10**12]}, 0),
+        ({"dtype": "F64", "shape": [10**12], "data_offsets": [0, 8]}, 8),
+        ({"dtype": "F64", "shape": [2**40, 2**40], "data_offsets": [0, 0]}, 0),
+        ({"dtype": "F64", "shape": [0, 10**19], "data_offsets": [0, 0]}, 0),
+        ({"dtype": "F64", "shape": [1] * 100, "data_offsets": [0, 8]}, 8),
+        ({"dtype": "F8_E4M3", "shape": [8], "data_offsets": [0, 8]}, 8),
+    ],
+    ids=["absent", "short", "endless", "none, and endless", "deep", "unknown kind"],
+)
+def test_a_header_cannot_claim_more_than_its_file_holds(tmp_path, array, data):
+    path = tmp_path / "x.safetensors"
+    header = json.dumps({"a": array}).encode()
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(data))
+    with pytest.raises(DamagedFile, match=r"not a whole|arrays that cannot be read"):
+        read_tensors(path)
+    path.write_bytes((10**12).to_bytes(8, "little") + header)
+    with pytest.raises(DamagedFile, match="not a whole"):
+        read_tensors(path)
+
+
+def test_no_memory_is_damage_like_the_rest(tmp_path, monkeypatch):
+    path = tmp_path / "x.safetensors"
+    write_tensors(path, TENSORS, DESCRIPTION)
+
+    def safe_open(*_, **__):
+        raise MemoryError("not so much")
+
+    monkeypatch.setattr(safetensors, "safe_open", safe_open)
+    with pytest.raises(DamagedFile, match="cannot be read"):
+        read_tensors(path)
+    assert description_of(path) is None
 
 
 def test_files_of_others_have_no_description(tmp_path):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from iclab.cli import main
@@ -89,6 +90,13 @@ def test_rounding_is_no_move_whatever_the_bar(after, moves):
     (pair,) = compare(_run(one), _run(other)).pairs
     assert [one.name for one in pair.moved] == ["d = 2 [0]"] * moves
     assert not pair.identical
+
+
+def test_bars_are_not_stretched_along_each_other():
+    size = 10**5
+    records = [_claim(error=np.full(shape, 0.1)) for shape in ((size, 1), (1, size))]
+    (pair,) = compare(*map(_run, records)).pairs
+    assert not pair.moved
 
 
 def test_entries_of_arrays_are_named():

@@ -140,7 +140,8 @@ def test_showing_damaged_results(tmp_path, capsys):
     capsys.readouterr()
 
 
-def test_going_on_in_a_damaged_folder(tmp_path, capsys, monkeypatch):
+def test_going_on_in_a_damaged_folder(tmp_path, capsys, monkeypatch, tmp_path_factory):
+    monkeypatch.setenv("ICLAB_CACHE", str(tmp_path_factory.mktemp("cache")))
     monkeypatch.setattr("iclab.cli._run.engine", lambda options, cache: None)
     claim = Claim(
         QUICK,
@@ -165,6 +166,54 @@ def test_going_on_in_a_damaged_folder(tmp_path, capsys, monkeypatch):
         assert main(run) == 2
         assert (tmp_path / "results.json").read_bytes() == text
     assert "move it away" in capsys.readouterr().err
+
+
+SIZE = 10**5
+
+
+@pytest.mark.parametrize(
+    "sides",
+    [
+        {"predicted": [[1.0]] * SIZE, "measured": [[1.0] * SIZE]},
+        {"measured": [1.0] * SIZE, "error": [[0.1]] * SIZE},
+        {"measured": [[1.0]] * SIZE, "decoy": [2.0] * SIZE},
+    ],
+    ids=lambda sides: " and ".join(sides),
+)
+def test_sides_are_not_stretched_along_each_other(tmp_path, sides):
+    whole = _whole()
+    case = whole["results"][0]["cases"][0]
+    case |= {"predicted": 1.0, "measured": 1.0, "error": 0.1, "decoy": 2.0} | sides
+    _write(tmp_path, whole)
+    run = read_run(tmp_path)
+    assert whole["results"][0]["id"] not in run.records
+    assert len(run.records) == len(whole["results"]) - 1
+    assert run.problems[0].endswith("has sides of different shapes")
+
+
+@pytest.mark.parametrize(
+    ("predicted", "measured"),
+    [([1.0], 1.0), (1.0, [1.0, 1.0]), ([1.0, 1.0], [[1.0, 1.0]] * 3)],
+    ids=["to one", "to a row", "to a table"],
+)
+def test_a_side_is_stretched_to_the_largest(tmp_path, predicted, measured):
+    whole = _whole()
+    case = whole["results"][0]["cases"][0]
+    case |= {"predicted": predicted, "measured": measured, "error": 0.1, "decoy": 2.0}
+    case |= {"relation": "=", "verdict": "holds"}
+    _write(tmp_path, whole)
+    assert not read_run(tmp_path).problems
+
+
+def test_no_memory_is_damage_like_the_rest(tmp_path, monkeypatch):
+    def no_room(*_):
+        raise MemoryError
+
+    _write(tmp_path, _whole())
+    monkeypatch.setattr("iclab.results._record.case_verdict", no_room)
+    problems = read_run(tmp_path).problems
+    assert problems
+    assert all(one.endswith("is left out: it is too large") for one in problems)
 
 
 def test_numbers_that_the_texts_cannot_take(tmp_path):

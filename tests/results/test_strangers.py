@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from iclab import papers
+from iclab._files import signed
 from iclab.cli import main
 from iclab.evidence import Claim, Measured
 from iclab.results import NoResults, load
@@ -28,8 +29,10 @@ def here(monkeypatch):
 
 
 @pytest.fixture
-def quick(monkeypatch):
+def quick(monkeypatch, tmp_path_factory):
     """Replace the claim behind QUICK by one that takes no time, or that stops."""
+    # What it predicts is nobody else's business.
+    monkeypatch.setenv("ICLAB_CACHE", str(tmp_path_factory.mktemp("cache")))
 
     def use(raises: str | None = None):
         def measure(case, key, scale):
@@ -199,8 +202,6 @@ def _manifest(out: Path) -> Path:
 
 
 def _resigned(path: Path, **change: Any) -> None:
-    from iclab._files import signed
-
     path.write_text(json.dumps(signed({**json.loads(path.read_text()), **change})))
 
 
@@ -251,6 +252,124 @@ def test_keys_that_cannot_be_are_computed_again(tmp_path, quick, capsys, change)
         out, error = capsys.readouterr()
         assert (", from the store" in out) == there
         assert ("is not used" in error) != there
+
+
+def _forged(path: Path, **case: Any) -> None:
+    """Change the only case of a stored claim, and sign it again."""
+    values = json.loads(path.read_text())["values"]
+    (only,) = values["cases"]
+    _resigned(path, values={**values, "cases": [{**only, **case}]})
+
+
+@pytest.mark.parametrize(
+    ("case", "reason"),
+    [
+        ({"case": "other"}, "its cases are not those that the claim has today: with"),
+        ({"relation": ">="}, "has the relation >=, and today ="),
+        ({"predicted": 1.05}, "has `predicted` 1.05, and today 1"),
+        ({"predicted": [1.0]}, "has `predicted` of shape (1,), and today of ()"),
+        ({"decoy": 3.0}, "has `decoy` 3, and today 2"),
+        ({"measured": 1.04, "predicted": 1.04}, "has `predicted` 1.04, and today 1"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("cache", ["warm", "cold"])
+def test_a_claim_predicts_what_it_does_today(
+    tmp_path, quick, capsys, monkeypatch, case, reason, cache
+):
+    """Numbers that agree with one another are not those of the claim."""
+    out = tmp_path / "out"
+    assert main([*CHECK, str(out)]) == 0
+    _forged(_manifest(out), **case)
+    if cache == "cold":  # a folder from elsewhere: nothing is known of the claim here
+        monkeypatch.setenv("ICLAB_CACHE", str(tmp_path / "cache"))
+    capsys.readouterr()
+    for there in (False, True):
+        assert main([*CHECK, str(out)]) == 0
+        words, error = capsys.readouterr()
+        assert (", from the store" in words) == there
+        assert (reason in error) != there
+        assert ("; computed again" in error) != there
+
+
+def test_an_honest_folder_from_elsewhere_is_believed(
+    tmp_path, quick, capsys, monkeypatch
+):
+    out = tmp_path / "out"
+    assert main([*CHECK, str(out)]) == 0
+    _forged(_manifest(out), predicted=1.0 + 1e-12)  # another machine's rounding
+    monkeypatch.setenv("ICLAB_CACHE", str(tmp_path / "cache"))
+    capsys.readouterr()
+    said = "iclab check: computing, once, what a stored claim predicts here\n"
+    for error in (said, ""):
+        assert main([*CHECK, str(out)]) == 0
+        found = capsys.readouterr()
+        assert ", from the store" in found.out
+        assert found.err == error
+
+
+def test_what_predicts_nothing_today_is_not_believed(
+    tmp_path, quick, capsys, monkeypatch
+):
+    out = tmp_path / "out"
+    assert main([*CHECK, str(out)]) == 0
+    monkeypatch.setenv("ICLAB_CACHE", str(tmp_path / "cache"))
+
+    def predict_claim(config, seed):
+        raise RuntimeError("no idea")
+
+    function = "iclab.papers._predictions.predict_claim"
+    monkeypatch.setattr(function, predict_claim)
+    capsys.readouterr()
+    assert main([*CHECK, str(out)]) == 0
+    words, error = capsys.readouterr()
+    assert ", from the store" not in words
+    reason = "it predicts nothing: RuntimeError: no idea; computed again"
+    assert f"is not used: {reason}" in error
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (
+            {"function": "subprocess:call"},
+            "its `function` is not that of the job that was planned",
+        ),
+        ({"config": {}}, "its `config` is not that of the job that was planned"),
+        ({"seed": 7}, "its `seed` is not that of the job that was planned"),
+        ({"finished": "2999-01-01T00:00:00Z"}, "2999-01-01T00:00:00Z is in the future"),
+        ({"seconds": float("nan")}, "`seconds` must be a finite number ≥ 0"),
+        ({"seconds": float("inf")}, "`seconds` must be a finite number ≥ 0"),
+        ({"seconds": -1.0}, "`seconds` must be a finite number ≥ 0"),
+        ({"cpu_seconds": -1.0}, "`cpu_seconds` must be a finite number ≥ 0"),
+    ],
+    ids=str,
+)
+def test_a_manifest_tells_of_the_job_and_of_times_that_can_be(
+    tmp_path, quick, capsys, change, reason
+):
+    assert main([*CHECK, str(tmp_path)]) == 0
+    _resigned(_manifest(tmp_path), **change)
+    capsys.readouterr()
+    for there in (False, True):
+        assert main([*CHECK, str(tmp_path)]) == 0
+        out, error = capsys.readouterr()
+        assert (", from the store" in out) == there
+        assert (f"is not used: {reason}; computed again" in error) != there
+
+
+def test_records_have_times_that_can_be(tmp_path, quick, capsys):
+    assert main([*RUN, str(tmp_path)]) == 0
+    path = tmp_path / "results.json"
+    run = json.loads(path.read_text())
+    run |= {"started": "2025-03-04T05:06:07Z", "finished": "2025-03-04T05:06:06Z"}
+    run["results"][0] |= {"finished": "2999-01-01T00:00:00Z"}
+    run["results"][0].pop("sha256")
+    path.write_text(json.dumps(run | {"results": [signed(run["results"][0])]}))
+    assert main(["report", str(tmp_path)]) == 0
+    error = capsys.readouterr().err
+    assert "`finished` must not be before `started`, got 2025-03-04T05:06:06Z" in error
+    assert "and not in the future, got '2999-01-01T00:00:00Z'" in error
 
 
 def test_a_result_without_a_key_is_computed_again(tmp_path, quick, capsys):

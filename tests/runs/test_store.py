@@ -1,6 +1,8 @@
 """Results on disk: whole or not there, whatever happens."""
 
 import errno
+import hashlib
+import io
 import json
 import os
 import socket
@@ -8,11 +10,13 @@ import stat
 import subprocess
 import sys
 import threading
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from iclab._files import signed
 from iclab.runs import EngineProblem, Job, Outcome, Store, run_jobs
 
 ROOT = Path(__file__).parents[2]
@@ -137,6 +141,73 @@ def test_a_damaged_result_is_run_anew(tmp_path, pattern, damage):
     assert isinstance(outcome, Outcome)
     assert not outcome.from_store
     np.testing.assert_array_equal(store.load(job)["values"], [0, 1, 4, 9])
+
+
+def _member(shape, dtype="<f8", data=b""):
+    """An array's file whose header says what it likes."""
+    file = io.BytesIO()
+    header = {"descr": dtype, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, header)
+    return file.getvalue() + data
+
+
+def _archive(*members, kind=zipfile.ZIP_STORED):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", kind) as archive:
+        for place, member in enumerate(members):
+            archive.writestr(f"x{place}.npy", member)
+    return file.getvalue()
+
+
+def _overlapping():
+    """A hundred names for the same bytes."""
+    packed = _archive(_member((4000,), data=bytes(32000)))
+    with zipfile.ZipFile(file := io.BytesIO(packed), "a") as archive:
+        archive.filelist *= 100
+        archive.comment = b"so that the names are written again"
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        _archive(_member((10**12,))),
+        _archive(_member((10**12,), data=bytes(80))),
+        _archive(_member((10**6, 10**6), "|b1", bytes(80))),
+        _archive(_member((2**62, 2**62), data=bytes(80))),
+        _archive(_member((10**12,), "<U0")),
+        _archive(_member((10**7,), data=bytes(80_000_000)), kind=zipfile.ZIP_DEFLATED),
+        _overlapping(),
+    ],
+    ids=["empty", "short", "square", "endless", "no bytes", "compressed", "overlap"],
+)
+def test_a_header_cannot_claim_more_than_its_file_holds(tmp_path, packed):
+    store, job = Store(tmp_path), _job(n=4)
+    store.save(job, {"values": np.zeros(4)}, 0.1)
+    # A stranger's file, with checksums as they should be.
+    checksum = hashlib.sha256(packed).hexdigest()
+    name = f"arrays-{checksum[:16]}.npz"
+    (store.folder(job) / name).write_bytes(packed)
+    manifest = store.manifest(job) | {"arrays": {"file": name, "sha256": checksum}}
+    (store.folder(job) / "manifest.json").write_text(json.dumps(signed(manifest)))
+    assert not store.has(job)
+    assert "is not used: a header claims" in store.problems[0]
+    *_, outcome = run_jobs([job], store=store)
+    assert isinstance(outcome, Outcome)
+    assert not outcome.from_store
+    np.testing.assert_array_equal(store.load(job)["values"], [0, 1, 4, 9])
+
+
+def test_no_memory_is_damage_like_the_rest(tmp_path, monkeypatch):
+    store, job = Store(tmp_path), _job(n=4)
+    store.save(job, {"values": np.zeros(4)}, 0.1)
+
+    def read_array(*_, **__):
+        raise MemoryError("not so much")
+
+    monkeypatch.setattr(np.lib.format, "read_array", read_array)
+    assert store.find(job) is None
+    assert store.problems[0].endswith("is not used: not so much")
 
 
 def test_interrupted_write_leaves_nothing(tmp_path, monkeypatch):

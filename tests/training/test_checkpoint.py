@@ -135,6 +135,19 @@ def test_what_does_not_say_its_step_is_no_checkpoint(tmp_path, description):
     assert "is not a checkpoint" in warnings[0]
 
 
+@pytest.mark.parametrize("step", [10**12, 10**30])
+def test_a_step_of_any_size_takes_no_memory(tmp_path, step):
+    checkpoints = Checkpoints(tmp_path)
+    description = {"step": step, "configuration": {}}
+    arrays = {name: np.asarray(one) for name, one in _state(3).items()}
+    write_tensors(checkpoints.path(3), arrays, description)
+    with refused(
+        f"Checkpoints: `state` must be the one in {checkpoints.path(3)}, got other"
+        f" arrays: history of shape ({step}, 2), there of shape (3, 2)"
+    ):
+        checkpoints.load(STATE, {}, warn=lambda text: None)
+
+
 @pytest.mark.parametrize("name", ["checkpoints", "metrics.jsonl", ".probe"])
 def test_a_run_stays_in_its_folder(tmp_path, name):
     folder, elsewhere = tmp_path / "run", tmp_path / "elsewhere"

@@ -1,0 +1,103 @@
+"""What a claim predicts for its cases, and a stored result held against it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from iclab._reading import Listed, checked
+from iclab.evidence import CaseResult, number, plain
+from iclab.results._schema import RELATIONS, Fields, Wrong, shown
+
+# Predictions are closed forms in float64. On another machine they may come out with
+# another rounding: by this share of the largest entry, or by this part of an error bar.
+_ROUNDING, _BAR = 1e-9, 0.1
+
+
+@checked
+@dataclass(frozen=True)
+class Prediction:
+    """A case of a claim before anything is measured: both statements about it."""
+
+    case: str
+    relation: Literal["=", "<=", ">="]
+    predicted: Listed
+    decoy: Listed | None
+
+    @classmethod
+    def of(cls, case: CaseResult) -> "Prediction":
+        """The prediction behind a result."""
+        return cls(case.case, case.relation, case.predicted, case.decoy)
+
+    def json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        sides = {"predicted": plain(self.predicted), "decoy": plain(self.decoy)}
+        return {"case": self.case, "relation": self.relation, **sides}
+
+
+@checked
+def read_predictions(value: Any) -> tuple[Prediction, ...]:
+    """Predictions from their JSON; `Wrong` says what is wrong with it."""
+    return Fields({"cases": value}).each("cases", _prediction)
+
+
+@checked
+def see_predicted(cases: Sequence[CaseResult], today: Sequence[Prediction]) -> None:
+    """See that cases are those that a claim has today; `Wrong` says why they are not.
+
+    Their names and order, relations, shapes and predictions have to be, and the latter
+    up to rounding.
+    """
+    names = [[one.case for one in side] for side in (cases, today)]
+    if names[0] != names[1]:
+        odd = [name for name in names[0] if name not in names[1]]
+        gone = [name for name in names[1] if name not in names[0]]
+        found = f"without {shown(gone[0])}" if gone else "in another order"
+        found = f"with {shown(odd[0])}" if odd else found
+        raise Wrong(f"its cases are not those that the claim has today: {found}")
+    for case, now in zip(cases, today, strict=True):
+        if case.relation != now.relation:
+            raise Wrong(
+                f"the case {shown(case.case)} has the relation {case.relation}, and"
+                f" today {now.relation}"
+            )
+        for word in ("predicted", "decoy"):
+            _see_same(case, word, getattr(case, word), getattr(now, word))
+
+
+def _see_same(case: CaseResult, word: str, before: Any, after: Any) -> None:
+    name = f"the case {shown(case.case)} has `{word}`"
+    if before is None or after is None:
+        if before is not after:
+            raise Wrong(f"{name} {_in_words(before)}, and today {_in_words(after)}")
+        return
+    one, other, error = (np.asarray(x, float) for x in (before, after, case.error))
+    if one.shape != other.shape:
+        raise Wrong(f"{name} of shape {one.shape}, and today of {other.shape}")
+    with np.errstate(all="ignore"):
+        finite = np.abs(other[np.isfinite(other)])
+        allowed = _ROUNDING * finite.max(initial=0.0) + _BAR * np.abs(error)
+        far = ~(np.abs(one - other) <= allowed)
+        far &= ~((one == other) | (np.isnan(one) & np.isnan(other)))
+        share = np.where(far, np.abs(one - other) / allowed, 0.0)
+    if far.any():
+        share = np.where(np.isnan(share), np.inf, share)
+        share, one, other = np.broadcast_arrays(share, one, other)
+        place = np.unravel_index(int(np.argmax(share)), share.shape)
+        where = f" [{', '.join(map(str, map(int, place)))}]" if place else ""
+        texts = [number(float(side[place]), 9) for side in (one, other)]
+        raise Wrong(f"{name}{where} {texts[0]}, and today {texts[1]}")
+
+
+def _in_words(value: Any) -> str:
+    return "none" if value is None else f"of shape {np.shape(value)}"
+
+
+def _prediction(fields: Fields) -> Prediction:
+    return Prediction(
+        case=fields.text("case"),
+        relation=fields.one_of("relation", RELATIONS),
+        predicted=fields.array("predicted"),
+        decoy=fields.array("decoy", None),
+    )
