@@ -14,12 +14,17 @@ from iclab.core._prompt import Prompt
 MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 
 
-def if_finite(function: Callable[..., Any], *arrays: Float[Array, "..."]) -> Any:
-    """`function(*arrays)`, or NaN in its place if an entry of them is not finite.
+def if_finite(
+    function: Callable[..., Any],
+    array: Float[Array, "..."],
+    *others: Float[Array, "..."],
+) -> Any:
+    """`function(array, *others)`, or NaN in its place if an entry is not finite.
 
     The function sees zeros then: LAPACK's singular values of a matrix with an infinity
     are a loop without end.
     """
+    arrays = (array, *others)
     finite = functools.reduce(
         jnp.logical_and, (jnp.all(jnp.isfinite(array)) for array in arrays)
     )

@@ -32,6 +32,8 @@ LEFT_OUT = {
     "runs.Job.run": "what it calls is not ours, and may raise what it likes",
     "explore.serve": "serves until somebody ends it",
     "core.checked": "takes a function whose arguments are the question",
+    "core.if_finite": "calls a function of somebody else's",
+    "core.nan_unless_finite": "takes a method, which it calls",
 }
 
 # Arguments that are never right: with right ones these run for minutes or hours, and

@@ -97,6 +97,12 @@ pytestmark = pytest.mark.usefixtures("unchecked")
         ("input_dim", lambda: models.MultiHeadSoftmax.random(
             KEY, heads=1, input_dim=10**6, dictionary_size=2)),
         ("prompts", lambda: probes.shifts(ZERO, TASK, context=2, prompts=10**9)),
+        ("max_steps", lambda: training.gradient_flow(
+            lambda x: jnp.sum(x**2), jnp.ones(1), max_steps=10**18)),
+        ("max_steps", lambda: training.looped_gradient_flow(
+            np.eye(2), samples=5, loops=1, max_steps=10**18)),
+        ("max_steps", lambda: training.lsa_gradient_flow(
+            np.eye(2), 5, np.eye(2), 1.0, max_steps=10**18)),
         ("polynomial", lambda: probes.spectral_filter(
             ZERO, PROMPTS, polynomial=10**6)),
         ("knots", lambda: probes.spectral_filter(ZERO, PROMPTS, knots=10**9)),
