@@ -113,7 +113,6 @@ pytestmark = pytest.mark.usefixtures("unchecked")
         ("dimension", lambda: theory.looped_optimum(10**18, 20, 4)),
         ("dimension", lambda: theory.looped_expansion(10**18, 2)),
         ("dimension", lambda: theory.optimal_steps(10**18, 20, 4)),
-        ("dimension", lambda: theory.optimal_gd_plus_plus(10**18, 20, 2)),
         ("noise_variance", lambda: theory.looped_optimum(
             10**6, 20, 64, noise_variance=0.5)),
         ("noise_variance", lambda: theory.looped_optimum(
