@@ -36,7 +36,11 @@ from iclab.models import (
     UntiedTransformer,
 )
 from iclab.testing import check_predictor
-from iclab.testing._predictor import _look_inside, _predict  # compiled once for all
+from iclab.testing._predictor import (  # compiled once for all
+    _look_inside,
+    _predict,
+    _predict_batch,
+)
 from tests.assertions import assert_close
 from tests.refusals import refused
 
@@ -302,6 +306,36 @@ def test_other_dimensions(member):
         member.predictor(prompt)
     with refused(message):
         _predict(member.predictor, prompt)
+
+
+@every_predictor
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("part", ["examples", "labels", "query"])
+def test_what_is_not_finite(member, part, bad):
+    """Refused by name where it is known; NaN, and no endless loop, where it is not."""
+    prompt = _prompt(9)
+    value = getattr(prompt, part)
+    worse = value.at[(0,) * value.ndim].set(bad)
+    with refused(f"Prompt: `{part}` must be finite, got 1 entries that are not"):
+        Prompt(**{name: worse if name == part else getattr(prompt, name)
+                  for name in ("examples", "labels", "query")})  # fmt: skip
+    altered = eqx.tree_at(lambda p: getattr(p, part), prompt, worse)
+    name = type(member.predictor).__name__
+    with refused(
+        f"{name}: `prompt` must be finite, got 1 entries of `{part}` that are not"
+    ):
+        member.predictor(altered)
+    assert np.isnan(_predict(member.predictor, altered))
+
+
+@every_predictor
+def test_only_the_prompt_that_is_not_finite_is_answered_with_nan(member):
+    prompts = [_prompt(seed) for seed in (0, 1)]
+    batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *prompts)
+    bad = eqx.tree_at(lambda p: p.labels, batch, batch.labels.at[1, 2].set(jnp.inf))
+    found = _predict_batch(member.predictor, bad)
+    assert_close(found[0], _predict(member.predictor, prompts[0]), rtol=1e-9)
+    assert np.isnan(found[1])
 
 
 @every_predictor

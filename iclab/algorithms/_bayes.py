@@ -12,6 +12,7 @@ from iclab.core import (
     finite_array,
     finite_number,
     is_traced,
+    nan_unless_finite,
     require,
     same_dimension,
 )
@@ -68,11 +69,13 @@ class BayesOverTasks(AbstractPredictor):
         """Dimension d of the inputs."""
         return self.tasks.shape[1]
 
+    @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         same_dimension("BayesOverTasks", self.dimension, prompt)
         answers = self.tasks.astype(prompt.query.dtype) @ prompt.query
         return self.posterior(prompt) @ answers
 
+    @nan_unless_finite
     def posterior(self, prompt: Prompt) -> Float[Array, " T"]:
         """How probable every task is, given the examples."""
         dtype = prompt.labels.dtype

@@ -10,6 +10,7 @@ from iclab.core import (
     Prompt,
     checked,
     finite_array,
+    nan_unless_finite,
     positive_integer,
     require,
     square_matrix,
@@ -33,6 +34,7 @@ class GradientDescent(AbstractPredictor):
     def __check_init__(self):
         _vector("GradientDescent", "step_sizes", self.step_sizes)
 
+    @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         return prompt.query @ _descend(prompt, self.step_sizes, None)
 
@@ -59,6 +61,7 @@ class PreconditionedGradientDescent(AbstractPredictor):
         self.step_sizes = jnp.asarray([1.0] if step_sizes is None else step_sizes)
         _vector(owner, "step_sizes", self.step_sizes)
 
+    @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         d = len(self.preconditioner)
         rule = f"of dimension {d}, the predictor's own"
@@ -92,6 +95,7 @@ class GradientDescentPlusPlus(AbstractPredictor):
         same = len(self.contractions) == len(self.step_sizes)
         require(same, owner, "contractions", rule, f"length {len(self.contractions)}")
 
+    @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         def step(state, sizes):
             X, r, x, prediction = state
@@ -123,6 +127,7 @@ class IterativeNewton(AbstractPredictor):
     def __check_init__(self):
         positive_integer(self.iterations, "IterativeNewton", "iterations")
 
+    @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         S = prompt.gram()
         trace = jnp.maximum(jnp.trace(S), jnp.finfo(S.dtype).tiny)

@@ -12,6 +12,7 @@ from iclab.core import (
     checked,
     finite_number,
     is_traced,
+    nan_unless_finite,
     positive_integer,
     require,
 )
@@ -39,9 +40,11 @@ class Huber(AbstractPredictor):
         finite_number(self.tolerance, "Huber", "tolerance", at_least=0)
         positive_integer(self.max_steps, "Huber", "max_steps")
 
+    @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         return prompt.query @ self.weight(prompt)
 
+    @nan_unless_finite
     def weight(self, prompt: Prompt) -> Float[Array, " d"]:
         """The minimiser."""
         X, y = prompt.examples, prompt.labels

@@ -5,13 +5,20 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from iclab.algorithms._numbers import number
-from iclab.core import AbstractPredictor, Prompt, checked, finite_number
+from iclab.core import (
+    AbstractPredictor,
+    Prompt,
+    checked,
+    finite_number,
+    nan_unless_finite,
+)
 
 
 @checked
 class Zero(AbstractPredictor):
     """Predicts 0: what every method must beat."""
 
+    @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         return jnp.zeros_like(prompt.target)
 
@@ -22,6 +29,7 @@ class Averaging(AbstractPredictor):
     $\hat y=x_q^\top\frac1n\sum_iy_ix_i$.
     """
 
+    @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         return prompt.query @ prompt.correlation()
 
@@ -38,6 +46,7 @@ class LeastSquares(AbstractPredictor):
     def __check_init__(self):
         finite_number(self.cutoff, "LeastSquares", "cutoff", at_least=0)
 
+    @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         weight, *_ = jnp.linalg.lstsq(prompt.examples, prompt.labels, rcond=self.cutoff)
         return prompt.query @ weight
@@ -61,6 +70,7 @@ class Ridge(AbstractPredictor):
     def __check_init__(self):
         finite_number(self.penalty, "Ridge", "penalty", at_least=0)
 
+    @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         X, y = prompt.examples, prompt.labels
         # Through the singular values: λ → 0 gives least squares, also when n < d.

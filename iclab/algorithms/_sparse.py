@@ -11,6 +11,8 @@ from iclab.core import (
     Prompt,
     checked,
     finite_number,
+    if_finite,
+    nan_unless_finite,
     positive_integer,
 )
 
@@ -35,9 +37,11 @@ class Lasso(AbstractPredictor):
         finite_number(self.tolerance, "Lasso", "tolerance", at_least=0)
         positive_integer(self.max_steps, "Lasso", "max_steps")
 
+    @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         return prompt.query @ self.weight(prompt)
 
+    @nan_unless_finite
     def weight(self, prompt: Prompt) -> Float[Array, " d"]:
         """The minimiser."""
         S, b = prompt.gram(), prompt.correlation()
@@ -94,9 +98,11 @@ class OrthogonalMatchingPursuit(AbstractPredictor):
     def __check_init__(self):
         positive_integer(self.sparsity, "OrthogonalMatchingPursuit", "sparsity")
 
+    @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         return prompt.query @ self.weight(prompt)
 
+    @nan_unless_finite
     def weight(self, prompt: Prompt) -> Float[Array, " d"]:
         """Weights with at most `sparsity` entries that are not zero."""
         S, b = prompt.gram(), prompt.correlation()
@@ -111,7 +117,8 @@ class OrthogonalMatchingPursuit(AbstractPredictor):
 
         steps = min(self.sparsity, prompt.dimension)
         chosen = jax.lax.fori_loop(0, steps, choose, jnp.zeros(len(b), bool))
-        return _solved_on(S, b, chosen)
+        # Where sums over examples overflow, no coordinate is chosen.
+        return if_finite(lambda S, b: _solved_on(S, b, chosen), S, b)
 
 
 def _shrunk(values: Float[Array, " d"], by: Float[Array, ""]) -> Float[Array, " d"]:

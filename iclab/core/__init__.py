@@ -10,12 +10,17 @@ from iclab._files import (
 from iclab.core._checked import checked as checked
 from iclab.core._errors import (
     array_size as array_size,
+    enough_memory as enough_memory,
     finite_array as finite_array,
     finite_number as finite_number,
     is_traced as is_traced,
     positive_integer as positive_integer,
     require as require,
     square_matrix as square_matrix,
+)
+from iclab.core._finite import (
+    if_finite as if_finite,
+    nan_unless_finite as nan_unless_finite,
 )
 from iclab.core._foreign import Foreign as Foreign
 from iclab.core._html import html_curves as html_curves, html_table as html_table

@@ -108,6 +108,8 @@ def _reading(
             raise _beyond(spoken(owner, arguments), arguments)
 
     def said(error: Exception, arguments: Mapping[str, Any]) -> Exception | None:
+        if _is_memory(error):
+            return _beyond(spoken(owner, arguments), arguments, "memory")
         if isinstance(error, OverflowError) or _on_the_way(error, arguments):
             return _beyond(spoken(owner, arguments), arguments)
         if isinstance(error, (jax.errors.JaxRuntimeError, eqx.EquinoxRuntimeError)):
@@ -239,6 +241,12 @@ class _Argument(Argument):
         # What is in it has better words of its own, as `named_predictors` has.
         return super()._mapping(value, ())
 
+    def read(self, value: Any, annotation: Any) -> Any:
+        found = super().read(value, annotation)
+        if hasattr(type(found), "_see_finite"):  # of a prompt
+            found._see_finite(self.owner, self.name)
+        return found
+
     def typed(self, value: Any, options: list[Any], rules: list[Any]) -> Any:
         arrays = [one for one in options if _is_array(one)]
         shaped = [one for one in arrays if one.dim_str.split()]
@@ -360,7 +368,16 @@ def _finite(result: Any) -> bool:
     return all(np.all(np.isfinite(np.asarray(leaf, float))) for leaf in leaves)
 
 
-def _beyond(owner: str, arguments: Mapping[str, Any]) -> ValueError:
+def _is_memory(error: Exception) -> bool:
+    """Whether arrays were asked for that no memory holds."""
+    compiled = isinstance(error, jax.errors.JaxRuntimeError)
+    full = compiled and str(error).startswith("RESOURCE_EXHAUSTED")
+    return full or isinstance(error, MemoryError)
+
+
+def _beyond(
+    owner: str, arguments: Mapping[str, Any], what: str = "float64"
+) -> ValueError:
     """What to raise when numbers overflow: which arguments it may come from."""
     itself = arguments.get("self")
     whole = {} if itself is None else dict(getattr(itself, "__dict__", {}))
@@ -371,7 +388,7 @@ def _beyond(owner: str, arguments: Mapping[str, Any]) -> ValueError:
         if (numbers := [x for x in jax.tree.leaves(value) if _is_number(x, "iuf")])
     }
     named = ", ".join(f"`{name}` up to {size:.3g}" for name, size in largest.items())
-    return ValueError(f"{owner}: the result is beyond float64, with {named}")
+    return ValueError(f"{owner}: the result is beyond {what}, with {named}")
 
 
 def _is_number(leaf: Any, kinds: str) -> bool:

@@ -12,6 +12,9 @@ from jaxtyping import Array, Float
 from iclab._reading import require as require
 from iclab.core._rules import LARGEST_SIZE
 
+# Of 8 bytes each: 8 GB.
+_MOST_NUMBERS = 10**9
+
 
 def is_traced(value: object) -> bool:
     """Whether `value` is inside a JAX transformation and has no number to check."""
@@ -38,6 +41,12 @@ def array_size(value: Any, owner: str, name: str) -> Any:
     rule = f"an integer of at most {LARGEST_SIZE:,}"
     require(is_traced(size) or size <= LARGEST_SIZE, owner, name, rule, size)
     return size
+
+
+def enough_memory(numbers: int, owner: str, name: str, product: str) -> None:
+    """Refuse arrays of so many numbers: a process that asks for them may be ended."""
+    rule = f"small enough for {_MOST_NUMBERS:.0e} numbers in memory, {product}"
+    require(numbers <= _MOST_NUMBERS, owner, name, rule, f"{numbers:.1e}")
 
 
 def finite_number(
@@ -72,7 +81,8 @@ def square_matrix(
 ) -> Float[Array, "d d"]:
     """`value` as a floating-point d×d array with d ≥ 1, every entry finite.
 
-    `dimension`, when given, is the d that the rest of the problem has.
+    `dimension`, when given, is the d that the rest of the problem has. A traced matrix
+    that is not finite becomes NaN.
     """
     try:
         matrix = jnp.asarray(value)
@@ -90,4 +100,6 @@ def square_matrix(
         same = len(matrix) == dimension
         require(same, owner, name, rule, f"shape {matrix.shape}")
     finite_array(matrix, owner, name)
+    if is_traced(matrix):  # all NaN, so that no factorisation makes a number of it
+        matrix = jnp.where(jnp.all(jnp.isfinite(matrix)), matrix, jnp.nan)
     return matrix

@@ -81,16 +81,16 @@ def context_lengths(lengths: Lengths, owner: str) -> Int[Array, " m"]:
 
 
 def named_predictors(
-    predictors: Mapping[str, AbstractPredictor], owner: str
+    predictors: Mapping[str, AbstractPredictor], owner: str, name: str = "predictors"
 ) -> dict[str, AbstractPredictor]:
     """`predictors` as a dictionary, or a sentence about what is none."""
     rule = "a dictionary of predictors by name"
     found = type(predictors).__name__
-    require(isinstance(predictors, Mapping), owner, "predictors", rule, found)
+    require(isinstance(predictors, Mapping), owner, name, rule, found)
     rule = f"predictors ({_REMEDY})"
-    for name, one in predictors.items():
-        found = f"{name!r} of type {type(one).__name__}"
-        require(isinstance(one, AbstractPredictor), owner, "predictors", rule, found)
+    for key, one in predictors.items():
+        found = f"{key!r} of type {type(one).__name__}"
+        require(isinstance(one, AbstractPredictor), owner, name, rule, found)
     return dict(predictors)
 
 

@@ -10,8 +10,10 @@ from jaxtyping import Array, Float, Int
 
 from iclab._reading import reads_by_itself
 from iclab.core._checked import checked
-from iclab.core._errors import is_traced, positive_integer, require
+from iclab.core._errors import finite_array, is_traced, positive_integer, require
 
+# What predictors see.
+_SEEN = ("examples", "labels", "query")
 _ARRAYS = (jax.Array, np.ndarray, np.generic)
 
 
@@ -21,7 +23,9 @@ class Prompt(eqx.Module):
 
     A prompt is unbatched: `jax.vmap` makes batches. `count` is the number of real
     examples; rows from `count` on are zero, so that sums over examples need no mask and
-    one compiled function serves every context length (see `prefix`).
+    one compiled function serves every context length (see `prefix`). Examples, labels
+    and query must be finite; inside a JAX transformation, where this cannot be seen,
+    predictors answer NaN to those that are not.
 
     ```python
     X = jnp.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
@@ -60,6 +64,8 @@ class Prompt(eqx.Module):
         self.examples = examples
         self.labels = labels
         self.query = query
+        for name in _SEEN:
+            finite_array(getattr(self, name), "Prompt", name)
         self.target = _floating(target, "target").astype(labels.dtype)
         require(
             self.target.shape == (),
@@ -69,6 +75,14 @@ class Prompt(eqx.Module):
             f"shape {self.target.shape}",
         )
         self.count = jnp.asarray(n) if count is None else _count(count, n)
+
+    def _see_finite(self, owner: str, name: str) -> None:
+        """Refuse a prompt that a copy with other arrays has made infinite."""
+        for part in _SEEN:
+            value = getattr(self, part)
+            bad = 0 if is_traced(value) else int(np.sum(~np.isfinite(value)))
+            found = f"{bad} entries of `{part}` that are not"
+            require(bad == 0, owner, name, "finite", found)
 
     @property
     def dimension(self) -> int:

@@ -18,6 +18,7 @@ from iclab.core import (
     array_size,
     checked,
     context_lengths,
+    enough_memory,
     html_curves,
     html_table,
     named_predictors,
@@ -222,6 +223,9 @@ def common_prompts(
     n = examples
     if isinstance(task, AbstractTask):
         return _sample(task, key, groups * prompts, n)
+    numbers = groups * prompts * n
+    product = "groups × prompts × examples"
+    enough_memory(numbers, "common_prompts", "groups", product)
     return _sample_groups(task, key, groups, prompts, n)
 
 

@@ -25,8 +25,8 @@ from iclab.tasks import AbstractTask
 # Prompts in memory at a time.
 _CHUNK = 1 << 14
 
-# More would take days.
-_Prompts = Annotated[Positive, between(1, 10**10)]
+# One says nothing about its own spread; more would take days.
+_Prompts = Annotated[Positive, between(2, 10**10)]
 
 
 class Estimate(eqx.Module):
@@ -117,8 +117,6 @@ def prompt_average(
     draws = chunks * size
 
     def standard_error(first: Array, second: Array) -> Array:
-        if draws == 1:  # one draw says nothing about its own spread
-            return jnp.full_like(first, jnp.inf)
         return jnp.sqrt(jnp.clip(second - first**2, 0) / (draws - 1))
 
     error = jax.tree.map(standard_error, mean, square)

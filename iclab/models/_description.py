@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import math
 import os
 import types
 import typing
@@ -53,8 +54,10 @@ def rebuilt(
     Nothing in it is called but the checks of its classes: a file says which fields have
     which values, and is refused where they do not fit.
     """
-    left = dict(arrays)
-    model = _rebuilt(description, "", left, _table(classes))
+    left, known = dict(arrays), tuple(classes)
+    model = _rebuilt(description, "", left, _table(known))
+    rule, found = "a file that describes a model", f"a {type(model).__name__}"
+    require(isinstance(model, known), "load", "path", rule, found)
     rule = "a file without arrays that belong nowhere"
     require(not left, "load", "path", rule, f"{sorted(left)[:3]}")
     return model
@@ -98,6 +101,8 @@ def _rebuilt(
     inner = lambda name, one: _rebuilt(one, _join(place, name), arrays, classes)  # noqa: E731
     match value:
         case None | bool() | float() | str():
+            known = not isinstance(value, float) or not math.isnan(value)
+            require(known, "load", "path", f"a file whose `{place}` is a number", value)
             return value
         case int():
             return _small("load", "path", value, place)
@@ -111,7 +116,11 @@ def _rebuilt(
         case {"array": str(name)}:
             rule = f"a file with the array `{place}`, once"
             require(name == place and name in arrays, "load", "path", rule, f"{name!r}")
-            return jnp.asarray(arrays.pop(name))
+            array = arrays.pop(name)
+            bad = int(np.sum(~np.isfinite(array)))
+            rule = f"a file whose `{place}` is finite"
+            require(bad == 0, "load", "path", rule, f"{bad} entries that are not")
+            return jnp.asarray(array)
         case {"tuple": list(items)}:
             return tuple(inner(str(i), one) for i, one in enumerate(items))
         case {"list": list(items)}:

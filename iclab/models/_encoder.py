@@ -11,6 +11,7 @@ from iclab.core import (
     Prompt,
     array_size,
     checked,
+    enough_memory,
     is_traced,
     require,
     same_dimension,
@@ -96,6 +97,8 @@ class Encoder(Savable):
         F = array_size(hidden, owner, "hidden")
         H = array_size(heads, owner, "heads")
         require(D % H == 0, owner, "width", f"a multiple of `heads` = {H}", D)
+        product = "layers × width × (4 width + 2 hidden)"
+        enough_memory(L * D * (4 * D + 2 * F), owner, "layers", product)
         keys = jax.random.split(key, 6)
 
         def uniform(key, *shape):

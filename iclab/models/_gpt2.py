@@ -19,6 +19,7 @@ from iclab.core import (
     array_size,
     checked,
     context_lengths,
+    enough_memory,
     positive_integer,
     require,
     same_dimension,
@@ -28,6 +29,8 @@ from iclab.models._transformer_parts import Affine, Block, Norm, gelu, standardi
 
 # Layers, heads, width.
 GPT2_SIZES = {"tiny": (3, 2, 64), "small": (6, 4, 128), "standard": (12, 8, 256)}
+
+_MOST_LAYERS = 1000
 
 # Of the weights at the start, as GPT-2 has it.
 _DEVIATION = 0.02
@@ -91,6 +94,9 @@ class GPT2(AbstractPredictor):
         n = array_size(max_examples, "GPT2", "max_examples")
         array_size(layers, "GPT2", "layers")
         w = array_size(width, "GPT2", "width")
+        rule = f"at most {_MOST_LAYERS:,}, each of which is compiled by itself"
+        require(layers <= _MOST_LAYERS, "GPT2", "layers", rule, layers)
+        enough_memory(12 * layers * w**2, "GPT2", "width", "12 layers × width²")
         self.heads = _divides(heads, w)
         keys = iter(jax.random.split(key, 4 * layers + 5))
         affine = functools.partial(_affine, dtype=dtype)

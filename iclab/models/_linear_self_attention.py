@@ -11,6 +11,7 @@ from iclab.core import (
     Size,
     checked,
     finite_number,
+    nan_unless_finite,
     require,
     same_dimension,
     square_matrix,
@@ -126,6 +127,7 @@ class LinearSelfAttention(AbstractPredictor, Savable):
         d = self.dimension
         return self.value_projection[d, d] * self.key_query[:d, :d].T
 
+    @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         """Predict in Gram space, (3.6): O(Nd²) once for the moments, no N×N matrix."""
         return self.from_moments(*prompt.moments(), prompt.query, prompt.count)

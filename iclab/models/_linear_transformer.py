@@ -12,6 +12,7 @@ from iclab.core import (
     checked,
     finite_array,
     is_traced,
+    nan_unless_finite,
     require,
     same_dimension,
 )
@@ -111,6 +112,7 @@ class LinearTransformer(AbstractPredictor, Savable):
         """Number of layers."""
         return len(self.value)
 
+    @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         """Predict in Gram space: O(nd²) once, then O(d³) a layer."""
         return self.from_moments(*prompt.moments(), prompt.query, prompt.count)

@@ -12,6 +12,7 @@ from iclab.core import (
     array_size,
     checked,
     finite_array,
+    nan_unless_finite,
     require,
     same_dimension,
 )
@@ -63,6 +64,7 @@ class UntiedTransformer(AbstractPredictor, Savable):
         """Predict in Gram space: O(nd²) once, then O(d²) a layer."""
         return self.predictions_by_depth(prompt)[-1]
 
+    @nan_unless_finite
     def predictions_by_depth(self, prompt: Prompt) -> Float[Array, " states"]:
         """0, then the prediction after one layer, two, …, in one pass."""
         same_dimension("UntiedTransformer", self.dimension, prompt)

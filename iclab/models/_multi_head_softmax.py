@@ -8,6 +8,7 @@ from iclab.core import (
     Prompt,
     array_size,
     checked,
+    enough_memory,
     finite_array,
     finite_number,
     is_traced,
@@ -71,6 +72,8 @@ class MultiHeadSoftmax(Savable):
         d = array_size(input_dim, owner, "input_dim")
         K = array_size(dictionary_size, owner, "dictionary_size")
         finite_number(scale, owner, "scale", at_least=0)
+        enough_memory(H * d**2, owner, "input_dim", "heads × input_dim²")
+        enough_memory(H * K, owner, "dictionary_size", "heads × dictionary_size")
         Q = scale * jax.random.normal(key, (H, d, d))
         return cls(Q.astype(dtype), jnp.zeros((H, K), dtype))
 

@@ -10,6 +10,7 @@ from iclab.core import (
     Prompt,
     checked,
     finite_array,
+    if_finite,
     is_traced,
     require,
     same_dimension,
@@ -88,7 +89,9 @@ class OnPrompts(AbstractPredictor, Savable):
         return self.model.depth
 
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
-        return self.predictions_by_depth(prompt)[-1]
+        answer = self.predictions_by_depth(prompt)[-1]
+        # Examples and queries that are infinite end as NaN in a softmax; labels do not.
+        return if_finite(lambda _: answer, prompt.labels)
 
     def predictions_by_depth(self, prompt: Prompt) -> Float[Array, " states"]:
         """What the model's readout says at the query after 0, 1, … blocks."""

@@ -20,6 +20,8 @@ from iclab.probes._spectra import Moments, Spectra
 
 # Knots of the default basis, and the quantiles of the spectrum that they reach to.
 KNOTS = 10
+# Places of a spline, or powers of λ: a fit holds the square of this for every prompt.
+_MOST = 64
 _ENDS = (0.001, 1.0)
 # Degrees of polynomials that are tried, and the share of E ŷ² that one may leave.
 _DEGREES, _EXACT = range(1, 7), 1e-9
@@ -81,15 +83,17 @@ def spectral_filter(
     ```
     """
     owner = "spectral_filter"
-    positive_integer(knots, owner, "knots")
+    rule = f"at most {_MOST}, more than prompts can tell apart"
+    for name, value in (("knots", knots), ("polynomial", polynomial)):
+        if value is not None:
+            positive_integer(value, owner, name)
+            require(value <= _MOST, owner, name, rule, value)
     n = context_of(prompts, context, owner)
     answers = predictions(predictor, prompts, [n])[:, 0]
     if key is None:
         key = jax.random.key(0)
     weights = bootstrap_weights(key, len(answers))
     spectra = Moments.of(prompts, n).spectra()
-    if polynomial is not None:
-        positive_integer(polynomial, owner, "polynomial")
     return fit_filter(spectra, answers, weights, knots=knots, polynomial=polynomial)
 
 

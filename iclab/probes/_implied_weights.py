@@ -8,7 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from iclab.core import AbstractPredictor, Prompt, checked, positive_integer
+from iclab.core import (
+    AbstractPredictor,
+    Prompt,
+    checked,
+    named_predictors,
+    positive_integer,
+)
 from iclab.probes._bootstrap import Interval, bootstrap_weights, ratio
 from iclab.probes._filter import context_of
 from iclab.probes._predictions import predictions
@@ -42,6 +48,7 @@ def implied_weights(
     key: PRNGKeyArray | None = None,
 ) -> ImpliedWeights:
     """Ask every prompt many queries, those of the other prompts, and fit a line."""
+    others = named_predictors(against or {}, "implied_weights", "against")
     n = context_of(prompts, context, "implied_weights")
     weights = bootstrap_weights(
         jax.random.key(0) if key is None else key, len(prompts.target)
@@ -53,7 +60,7 @@ def implied_weights(
             np.sum(own**2, axis=1),
             weights,
         )
-        for name, other in (against or {}).items()
+        for name, other in others.items()
     }
     return ImpliedWeights(own, ratio(left, power, weights), distances)
 

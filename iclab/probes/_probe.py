@@ -18,6 +18,7 @@ from iclab.core import (
     Deep,
     Prompt,
     checked,
+    named_predictors,
     positive_integer,
     require,
 )
@@ -146,20 +147,20 @@ def probe(
     default d, 2d and 4d as far as the model has room and its `training_context` goes.
     `report(done, of, what)` is told how far things are.
     """
-    task = _task(predictor, task, dimension)
+    P = positive_integer(prompts, _OWNER, "prompts")
+    require(P >= 64, _OWNER, "prompts", "≥ 64, for intervals to mean something", P)
+    others = named_predictors(against or {}, _OWNER, "against")
+    task = _task(predictor, task, dimension, P)
     d = task.dimension
     room = getattr(predictor, "max_examples", None)
     if training_context is not None:
         positive_integer(training_context, _OWNER, "training_context")
     counts = _contexts(contexts, d, room, training_context)
-    P = positive_integer(prompts, _OWNER, "prompts")
-    require(P >= 64, _OWNER, "prompts", "≥ 64, for intervals to mean something", P)
     numbers = P * max(*counts, d) * d
     rule = f"few enough for {_MOST:.0e} numbers in all, prompts × examples × dimension"
     require(numbers <= _MOST, _OWNER, "prompts", rule, f"{numbers:.1e}")
     key = jax.random.key(0) if key is None else key
     keys = jax.random.split(key, 6)
-    others = dict(against or {})
     main = counts[len(counts) // 2]
     deep = isinstance(predictor, Deep)
     # What shows no layers is not said to be looked at there.
@@ -307,7 +308,10 @@ def _preconditioner(moments, answers, weights, family, root) -> Preconditioner |
 
 
 def _task(
-    predictor: AbstractPredictor, task: AbstractTask | None, dimension: int | None
+    predictor: AbstractPredictor,
+    task: AbstractTask | None,
+    dimension: int | None,
+    prompts: int,
 ) -> AbstractTask:
     own = getattr(predictor, "dimension", None)
     if dimension is not None:
@@ -319,6 +323,9 @@ def _task(
                 f"{_OWNER}: give `dimension` or `task`, as the model does not say its"
                 " dimension"
             )
+        numbers = prompts * d**2
+        rule = f"small enough for {_MOST:.0e} numbers, prompts × dimension²"
+        require(numbers <= _MOST, _OWNER, "dimension", rule, f"{numbers:.1e}")
         task = LinearRegression(jnp.eye(d))
     d = task.dimension
     if dimension is not None:

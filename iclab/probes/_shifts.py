@@ -9,7 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from iclab.core import AbstractPredictor, Prompt, checked, positive_integer
+from iclab.core import (
+    AbstractPredictor,
+    Prompt,
+    checked,
+    enough_memory,
+    positive_integer,
+)
 from iclab.probes._bootstrap import bootstrap_weights, ratio
 from iclab.probes._filter import fit_filter
 from iclab.probes._predictions import predictions
@@ -66,6 +72,9 @@ def shifts(
     owner = "shifts"
     n = positive_integer(context, owner, "context")
     P = positive_integer(prompts, owner, "prompts")
+    product = "prompts × examples × dimension"
+    longest = max([n, *lengths])
+    enough_memory(P * longest * task.dimension, owner, "prompts", product)
     if key is None:
         key = jax.random.key(0)
     for_draws, for_prompts = jax.random.split(key)

@@ -8,7 +8,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from iclab.core import Own, Prompt, Size, checked, finite_array, positive_integer
+from iclab.core import (
+    Own,
+    Prompt,
+    Size,
+    checked,
+    enough_memory,
+    finite_array,
+    positive_integer,
+)
 
 # Every source of randomness has a stream of its own, so that changing one (more noise,
 # another query) leaves the others' draws as they were.
@@ -90,5 +98,8 @@ class AbstractTask(eqx.Module):
     def sample_batch(self, key: PRNGKeyArray, prompts: Size, examples: Size) -> Prompt:
         """Draw `prompts` prompts; every field gets a leading axis."""
         owner = type(self).__name__
-        keys = jax.random.split(key, positive_integer(prompts, owner, "prompts"))
+        P = positive_integer(prompts, owner, "prompts")
+        product = "prompts × examples × dimension"
+        enough_memory(P * examples * self.dimension, owner, "prompts", product)
+        keys = jax.random.split(key, P)
         return jax.vmap(lambda one: self.sample(one, examples))(keys)

@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.core import checked, finite_number, positive_integer, require
+from iclab.core import array_size, checked, finite_number, positive_integer, require
 from iclab.theory._looped_loss import MOST_LOOPS
 from iclab.theory._wishart_moments import wishart_moments
 from iclab.theory._wishart_quadrature import (
@@ -68,7 +68,7 @@ def looped_optimum(
         have no noise.
     """
     owner = "looped_optimum"
-    d = positive_integer(dimension, owner, "dimension")
+    d = array_size(dimension, owner, "dimension")
     n = positive_integer(samples, owner, "samples")
     L = positive_integer(loops, owner, "loops")
     require(L <= MOST_LOOPS, owner, "loops", f"at most {MOST_LOOPS}", L)
@@ -99,7 +99,7 @@ def looped_expansion(dimension: int, loops: int) -> tuple[float, float]:
     Differs from the paper: Theorem 3.2 bounds the loss by a multiple of n^{−1/2}.
     """
     owner = "looped_expansion"
-    d = positive_integer(dimension, owner, "dimension")
+    d = array_size(dimension, owner, "dimension")
     L = positive_integer(loops, owner, "loops")
     require(L <= _MOST_EXPANDED_LOOPS, owner, "loops", f"≤ {_MOST_EXPANDED_LOOPS}", L)
     even, odd, lower = (_central_moment(d, k) for k in (2 * L, 2 * L - 1, 2 * L - 2))
@@ -231,9 +231,17 @@ def _noisy_optimum(d: int, n: int, L: int, tau: float) -> tuple[float, float]:
             return d * total
 
         found = []
-        for low in lows:
-            bracket = (mpmath.mpf(grid[low]), mpmath.mpf(grid[low + 1]))
-            found.append(mpmath.findroot(fall, bracket, solver="anderson", tol=1e-40))
+        try:
+            for low in lows:
+                ends = (mpmath.mpf(grid[low]), mpmath.mpf(grid[low + 1]))
+                found.append(mpmath.findroot(fall, ends, solver="anderson", tol=1e-40))
+        except ValueError:
+            found = []  # all zeros or none: the best one may be the one not found
+        rule = f"small enough for a best step of more than {grid[1]:.1g}"
+        known = (
+            f"{tau:.3g} for `noise_variance`/(n `signal_variance`), d = {d}, n = {n}"
+        )
+        require(bool(found), "looped_optimum", "noise_variance", rule, known)
         step = min(found, key=loss)
         return float(step), float(loss(step))
 

@@ -72,7 +72,7 @@ def optimal_steps(
         for labels without noise.
     """
     owner = "optimal_steps"
-    d = positive_integer(dimension, owner, "dimension")
+    d = array_size(dimension, owner, "dimension")
     n = positive_integer(samples, owner, "samples")
     k = _layers(owner, layers, _MOST_STEPS)
     noise, signal = _variances(owner, noise_variance, signal_variance)
@@ -113,7 +113,7 @@ def optimal_filter(
     Differs from the paper: no paper states it.
     """
     owner = "optimal_filter"
-    d = positive_integer(dimension, owner, "dimension")
+    d = array_size(dimension, owner, "dimension")
     n = positive_integer(samples, owner, "samples")
     k = _layers(owner, layers, _MOST_STEPS)
     noise, signal = _variances(owner, noise_variance, signal_variance)

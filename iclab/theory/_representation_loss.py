@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import jax.scipy.linalg
 from jaxtyping import Array, Float
 
-from iclab.core import checked, positive_integer, require, square_root
+from iclab.core import checked, if_finite, positive_integer, require, square_root
 from iclab.theory._representation_problem import (
     Number,
     Problem,
@@ -267,7 +267,7 @@ def _axes(p: Problem) -> tuple[Array, Array, Array, Array]:
 
     Without a singular value the second is 1, whatever τ: it is its limit at τ = 0.
     """
-    U, s, Vt = jnp.linalg.svd(p.Z, full_matrices=True)
+    U, s, Vt = if_finite(jnp.linalg.svd, p.Z)
     present = s > s[0] * 1e-12  # what is smaller is the round-off of zeros
     square = jnp.where(present, s**2 + p.m * p.tau, 1.0)
     gain = jnp.where(present, s / square, 0.0)

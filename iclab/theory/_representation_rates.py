@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from iclab.core import (
     checked,
     finite_number,
+    if_finite,
     is_traced,
     positive_integer,
     require,
@@ -122,7 +123,7 @@ def attention_eigenvalues(
     C = softmax_columns(key_query, tokens, p.N).transpose(2, 1, 0)
     B = jnp.einsum("ij,kjh->kih", label_root(features, p.N, p.tau), C)
     # Singular values: squaring B first would lose the small ones to rounding.
-    return jnp.linalg.svd(B, compute_uv=False)[:, -1] ** 2
+    return if_finite(jnp.linalg.svdvals, B)[:, -1] ** 2
 
 
 @checked(finite=False)  # one token differs from all others, infinitely
@@ -406,7 +407,7 @@ def _smoothness_parts(
 
 
 def _spectral_norm(matrix: Float[Array, "a b"]) -> Scalar:
-    return jnp.linalg.svd(matrix, compute_uv=False)[0]
+    return if_finite(jnp.linalg.svdvals, matrix)[0]
 
 
 def _positive(owner: str, name: str, value: Number) -> None:

@@ -1,5 +1,7 @@
 """Ridge regression over a representation: what training finds, and the alternative."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, UInt32
@@ -7,8 +9,10 @@ from jaxtyping import Array, Float, Key, UInt32
 from iclab.core import (
     Size,
     checked,
+    enough_memory,
     finite_array,
     finite_number,
+    if_finite,
     positive_integer,
     require,
 )
@@ -186,6 +190,7 @@ def sampled_performance_gap(
     m, N, K = _sizes(owner, feature_dim, context_length, dictionary_size)
     count = positive_integer(draws, owner, "draws")
     require(count >= 2, owner, "draws", "≥ 2, for an error bar", count)
+    enough_memory(count * m**2, owner, "feature_dim", "draws × feature_dim²")
     finite_number(noise_variance, owner, "noise_variance", at_least=0)
     W = N * wishart_samples(key, jnp.eye(m), N, (count,))
     # Rounding makes some of the zero eigenvalues of a singular ZZᵀ negative.
@@ -206,7 +211,8 @@ def _gap_of_eigenvalue(
 
 def _ridge_matrix(Z: Float[Array, "m N"], penalty: Number) -> Float[Array, "m N"]:
     """(ZZᵀ + ρI)⁻¹Z through singular values: right for N < m, N > m and ρ → 0."""
-    U, s, Vt = jnp.linalg.svd(Z, full_matrices=False)
+    thin = functools.partial(jnp.linalg.svd, full_matrices=False)
+    U, s, Vt = if_finite(thin, Z)
     present = s > s[0] * 1e-12
     gains = jnp.where(present, s / jnp.where(present, s**2 + penalty, 1.0), 0.0)
     return (U * gains[None]) @ Vt

@@ -7,7 +7,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, UInt32
 
-from iclab.core import checked, covariance_matrix, positive_integer, require
+from iclab.core import (
+    checked,
+    covariance_matrix,
+    enough_memory,
+    positive_integer,
+    require,
+)
 
 
 @checked
@@ -37,6 +43,7 @@ def wishart_samples(
     n, d = positive_integer(samples, owner, "samples"), Sigma.shape[0]
     good = all(isinstance(size, int) and size >= 0 for size in shape)
     require(good, owner, "shape", "a tuple of integers ≥ 0", shape)
+    enough_memory(math.prod(shape) * d**2, owner, "shape", "draws × d²")
     S = _draws(key, Sigma, float(n), width=min(n, d), draws=math.prod(shape))
     return S.reshape(*shape, d, d)
 

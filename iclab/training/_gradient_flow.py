@@ -9,10 +9,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from iclab.core import (
+    array_size,
     checked,
     finite_number,
     is_traced,
-    positive_integer,
     require,
 )
 from iclab.training._starts import like_start, parameters, scalar
@@ -51,7 +51,7 @@ def integrate_flow(
     owner = "integrate_flow"
     finite_number(tolerance, owner, "tolerance")
     require(tolerance > 0, owner, "tolerance", "> 0", tolerance)
-    positive_integer(max_steps, owner, "max_steps")
+    array_size(max_steps, owner, "max_steps")
     for name, value in (("rtol", rtol), ("atol", atol), ("max_time", max_time)):
         require(is_traced(value) or value > 0, owner, name, "> 0", value)
     start = parameters(start, owner)

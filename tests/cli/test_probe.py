@@ -4,14 +4,16 @@ import csv
 import json
 import re
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import pytest
 
 from iclab.algorithms import GradientDescent, IterativeNewton, Ridge
 from iclab.cli import main
 from iclab.cli._probe import _named
-from iclab.core import Foreign
-from iclab.models import GPT2, Encoder, LinearTransformer
+from iclab.core import Foreign, write_tensors
+from iclab.models import GPT2, Encoder, LinearTransformer, LoopedTransformer
 
 FUNCTIONS = '''
 import numpy as np
@@ -183,6 +185,21 @@ def test_files_that_hold_no_predictor(folder, capsys):
     assert capsys.readouterr().err == (
         "iclab probe: encoder.safetensors holds a Encoder, which answers no single"
         " prompt: `models.OnPrompts` makes it a predictor\n"
+    )
+    for name, model, found in (
+        ("list", {"list": []}, "a file that describes a model, got a list"),
+        ("five", 5, "a file that describes a model, got a int"),
+    ):
+        write_tensors(folder / f"{name}.safetensors", {}, {"model": model})
+        assert main(["probe", f"{name}.safetensors"]) == 2
+        assert capsys.readouterr().err == f"iclab probe: load: `path` must be {found}\n"
+    looped = LoopedTransformer(jnp.eye(2), loops=2)
+    broken = eqx.tree_at(lambda m: m.A, looped, jnp.full((2, 2), jnp.nan))
+    broken.save(folder / "nan.safetensors")
+    assert main(["probe", "nan.safetensors"]) == 2
+    assert capsys.readouterr().err == (
+        "iclab probe: load: `path` must be a file whose `A` is finite,"
+        " got 4 entries that are not\n"
     )
     assert main(["probe", "nobody"]) == 2
     assert "no model 'nobody': give a folder" in capsys.readouterr().err

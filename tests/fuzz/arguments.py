@@ -32,6 +32,8 @@ LEFT_OUT = {
     "runs.Job.run": "what it calls is not ours, and may raise what it likes",
     "explore.serve": "serves until somebody ends it",
     "core.checked": "takes a function whose arguments are the question",
+    "core.if_finite": "calls a function of somebody else's",
+    "core.nan_unless_finite": "takes a method, which it calls",
 }
 
 # Arguments that are never right: with right ones these run for minutes or hours, and
@@ -50,6 +52,9 @@ MODEST: dict[str, dict[str, tuple[Any, Any]]] = {
 }
 
 NUMBERS = (0.5, 1.0, 2, 3.0, 0.1, np.float32(0.25), np.float64(1.5), np.int64(2))
+# Sizes that no memory holds; not of those arguments that only ask for long work.
+HUGE = (10**6, 10**9, 10**18)
+LONG = {"draws", "iterations", "max_steps", "prompts", "steps"}
 COUNTS = (1, 2, 3, 4, 5, 7, 12, 20, np.int64(3), np.int32(6))
 NONSENSE: tuple[Any, ...] = (
     None, "nonsense", "", b"bytes", 1j, float("nan"), math.inf, -math.inf, -1, 0, -0.5,
@@ -175,13 +180,22 @@ def _hints(function: Any) -> dict[str, Any]:
     return found
 
 
+def _options(annotation: Any) -> tuple[Any, ...]:
+    """The types of a union, or the one that there is, without its rules."""
+    if get_origin(annotation) is Annotated:
+        return _options(get_args(annotation)[0])
+    if get_origin(annotation) in (typing.Union, types.UnionType):
+        return tuple(one for part in get_args(annotation) for one in _options(part))
+    return (annotation,)
+
+
 class Draws:
     """Arguments of one call. Axes with one name have one length in all of them."""
 
-    def __init__(self, seed: int, folder: Path, wrong: float = 0.25):
+    def __init__(self, seed: int, folder: Path, wrong: float = 0.25, huge: float = 0.1):
         self._random = np.random.default_rng(seed)
         self._folder = folder
-        self._wrong = wrong
+        self._wrong, self._huge = wrong, huge
         self._sizes: dict[str, int] = {}
         self._depth = 0
         self._attempts = 0
@@ -214,7 +228,10 @@ class Draws:
             optional = one.default is not one.empty
             if optional and self._chance(0.5):
                 continue
-            if self._depth == 0 and self._chance(self._wrong):
+            whole = int in _options(hints.get(name, Any)) and name not in LONG
+            if self._depth == 0 and whole and self._chance(self._huge):
+                found[name] = self._pick(HUGE)
+            elif self._depth == 0 and self._chance(self._wrong):
                 found[name] = self._pick(NONSENSE)
             else:
                 found[name] = self.fitting(hints.get(name, Any), name)

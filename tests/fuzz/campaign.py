@@ -52,9 +52,6 @@ UNBOUNDED: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "solved": lambda arguments: True,
     # Of a bar of zero: anything is infinitely many of it.
     "compare": lambda arguments: True,
-    # One prompt says nothing about its own spread.
-    "prompt_average": lambda arguments: arguments["prompts"] == 1,
-    "sampled_risk": lambda arguments: arguments["prompts"] == 1,
 }
 
 # How a call may end well, and that an object to call a method of could not be made.

@@ -9,10 +9,23 @@ import optax
 import pytest
 
 import iclab
-from iclab import core, evaluation, models, papers, tasks, theory, training
+from iclab import (
+    algorithms,
+    core,
+    evaluation,
+    models,
+    papers,
+    probes,
+    tasks,
+    theory,
+    training,
+)
 
 HUGE = 2**63 - 1
 KEY = jax.random.key(0)
+ZERO, TASK = algorithms.Zero(), tasks.LinearRegression(jnp.eye(2))
+PROMPTS = core.Prompt(jnp.ones((2, 2)), jnp.ones(2), jnp.ones(2))
+PROMPTS = jax.tree.map(lambda leaf: jnp.stack([leaf] * 4), PROMPTS)
 SOFTMAX = models.MultiHeadSoftmax(jnp.eye(2)[None], jnp.ones((1, 3)))
 REPRESENTATION = tasks.Representation(
     jnp.eye(3, 2), jnp.ones((3, 1)), context_length=2, distinct=True
@@ -77,6 +90,43 @@ pytestmark = pytest.mark.usefixtures("unchecked")
             optimiser=optax.sgd(1.5), limit=2)),
         ("settings", lambda: iclab.reproduce(
             "zhang2023/theorem-4.1", settings={"one": 1})),
+        ("layers", lambda: models.GPT2(
+            2, 2, layers=10**6, heads=1, width=20, key=KEY)),
+        ("layers", lambda: models.Encoder.random(
+            KEY, input_dim=2, layers=10**7, heads=1, width=20, hidden=20)),
+        ("input_dim", lambda: models.MultiHeadSoftmax.random(
+            KEY, heads=1, input_dim=10**6, dictionary_size=2)),
+        ("prompts", lambda: probes.shifts(ZERO, TASK, context=2, prompts=10**9)),
+        ("max_steps", lambda: training.gradient_flow(
+            lambda x: jnp.sum(x**2), jnp.ones(1), max_steps=10**18)),
+        ("max_steps", lambda: training.looped_gradient_flow(
+            np.eye(2), samples=5, loops=1, max_steps=10**18)),
+        ("max_steps", lambda: training.lsa_gradient_flow(
+            np.eye(2), 5, np.eye(2), 1.0, max_steps=10**18)),
+        ("polynomial", lambda: probes.spectral_filter(
+            ZERO, PROMPTS, polynomial=10**6)),
+        ("knots", lambda: probes.spectral_filter(ZERO, PROMPTS, knots=10**9)),
+        ("against", lambda: probes.probe(ZERO, dimension=2, against={"a": 5})),
+        ("against", lambda: probes.implied_weights(
+            ZERO, PROMPTS, against={"a": 5})),
+        ("dimension", lambda: probes.probe(ZERO, dimension=10**9)),
+        ("dimension", lambda: theory.looped_optimum(10**18, 20, 4)),
+        ("dimension", lambda: theory.looped_expansion(10**18, 2)),
+        ("dimension", lambda: theory.optimal_steps(10**18, 20, 4)),
+        ("noise_variance", lambda: theory.looped_optimum(
+            10**6, 20, 64, noise_variance=0.5)),
+        ("noise_variance", lambda: theory.looped_optimum(
+            3, 3, 2, noise_variance=10**18)),
+        ("feature_dim", lambda: theory.sampled_performance_gap(
+            KEY, 10**18, 1, 20, 2.0, draws=2)),
+        ("shape", lambda: theory.wishart_samples(KEY, np.eye(2), 5, (10**9,))),
+        ("prompts", lambda: evaluation.prompt_average(
+            lambda prompt: prompt.target, TASK, examples=2, prompts=1, key=KEY)),
+        ("prompts", lambda: evaluation.sampled_risk(
+            {"zero": ZERO}, TASK, examples=2, prompts=1, key=KEY)),
+        ("prompts", lambda: TASK.sample_batch(KEY, 2**20, 2**20)),
+        ("groups", lambda: evaluation.common_prompts(
+            lambda key: TASK, 2**20, groups=2**10, prompts=2**10, key=KEY)),
     ],
 )  # fmt: skip
 def test_refused_by_name(name, call):

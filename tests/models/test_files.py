@@ -158,6 +158,11 @@ def _looped(**changes):
         ({"class": "builtins.eval", "fields": {}}, "got 'builtins.eval'"),
         ({"function": "os.system"}, "describes a model, got another at ``"),
         ([1], "describes a model, got another at ``"),
+        (5, "a file that describes a model, got a int"),
+        ("GPT2", "a file that describes a model, got a str"),
+        ({"list": []}, "a file that describes a model, got a list"),
+        ({"function": "jax.nn.relu"}, "describes a model, got a"),
+        (_looped(loops=float("nan")), "a file whose `loops` is a number, got nan"),
         (_looped(loops=99_999_999_999), "at most 1048576, got `loops` = 99999999999"),
         (_looped(loops=0), "`loops` must be an integer ≥ 1, got 0"),
         (_looped(loops=True), "has a `loops` that fits, got True at `loops`"),
@@ -187,6 +192,17 @@ def test_shapes_must_fit(tmp_path):
         "load: `path` must be a file without arrays that belong nowhere, got ['v']"
     ):
         load(path)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_weights_are_finite(tmp_path, bad):
+    model = LoopedTransformer(A[1], loops=7)
+    broken = eqx.tree_at(lambda m: m.A, model, A[1].at[0, 1].set(bad))
+    broken.save(tmp_path / "m")
+    with refused(
+        "load: `path` must be a file whose `A` is finite, got 1 entries that are not"
+    ):
+        load(tmp_path / "m")
 
 
 def test_descriptions_without_end(tmp_path):
