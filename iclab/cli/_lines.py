@@ -42,7 +42,7 @@ def result_lines(record: "Record", note: str = "") -> list[str]:
 def case_line(case: "CaseResult") -> str:
     """A case in one line: both sides, the error bar, the decoy."""
     text = (
-        f"{case.case}: predicted {case.relation} {_short(case.predicted)},"
+        f"{case.title}: predicted {case.relation} {_short(case.predicted)},"
         f" measured {_short(case.measured)} ± {_short(case.error)}"
     )
     if case.decoy is not None:

@@ -30,6 +30,12 @@ if TYPE_CHECKING:
         largest as largest,
         smallest as smallest,
     )
+    from iclab.evidence._modules import (
+        ClaimModule as ClaimModule,
+        FigureModule as FigureModule,
+        claim_of as claim_of,
+        figure_of as figure_of,
+    )
     from iclab.evidence._numbers import (
         filled as filled,
         names as names,
@@ -42,7 +48,6 @@ if TYPE_CHECKING:
         is_key as is_key,
     )
     from iclab.evidence._runner import (
-        AS_PRINTED as AS_PRINTED,
         GOOD_VERDICTS as GOOD_VERDICTS,
         CaseResult as CaseResult,
         ClaimResult as ClaimResult,

@@ -127,7 +127,7 @@ class Moved(Settings):
         claim, case, name = self.claim, self.changed(), self.case_name()
         try:
             predicted, decoy = claim.predict(case), claim.decoy(case)
-            measured = claim.measure(case, case_key(self.seed, name), SCALE)
+            measured = claim.measured(case, case_key(self.seed, name), SCALE)
             verdict = case_verdict(measured, claim.relation, predicted, decoy)
         except (ArithmeticError, AssertionError, RuntimeError, ValueError) as problem:
             words = str(problem).strip().splitlines() or [type(problem).__name__]
@@ -147,7 +147,7 @@ from iclab.evidence import case_key, case_verdict
 claim = papers.load_claim(entry)
 case = claim.cases("{SCALE}")[{name!r}]
 {_replacing(case, values)}predicted, decoy = claim.predict(case), claim.decoy(case)
-measured = claim.measure(case, case_key({self.seed}, {name!r}), "{SCALE}")
+measured = claim.measured(case, case_key({self.seed}, {name!r}), "{SCALE}")
 verdict = case_verdict(measured, claim.relation, predicted, decoy)
 """
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from iclab._reading import Json, Seconds, Seed, checked
 from iclab.evidence import (
-    AS_PRINTED,
     ERRATUM_CLASSES,
     GOOD_VERDICTS,
     SCALES,
@@ -40,6 +39,9 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 _RELATIONS = ("=", "<=", ">=")
 # A line of a traceback that names a place; a mistake of syntax is in no function.
 _FRAME = re.compile(r'^ *File "(.+)", line (\d+)(?:, in ([\w<>.]+))?$', re.M)
+# How the names of cases began that run a statement as printed, before they said so in
+# a field.
+_AS_PRINTED = "as printed: "
 # Numbers of a case are rounded when they are written; a verdict on the very edge of an
 # error bar may then come out otherwise.
 _EDGE = 1e-6
@@ -298,8 +300,10 @@ def _place(error: str, id: str) -> str:
 
 def _case(fields: Fields) -> CaseResult:
     name = fields.text("case")
+    former = "printed" not in fields and name.startswith(_AS_PRINTED)
     case = CaseResult(
-        case=name,
+        case=name.removeprefix(_AS_PRINTED) if former else name,
+        printed=former or fields.flag("printed", False),
         relation=fields.one_of("relation", _RELATIONS),
         predicted=fields.array("predicted"),
         measured=fields.array("measured"),
@@ -307,7 +311,6 @@ def _case(fields: Fields) -> CaseResult:
         decoy=fields.array("decoy", None),
         reason=fields.text("reason"),
         verdict=fields.one_of("verdict", ("holds", "fails", "undecided")),
-        printed=name.startswith(AS_PRINTED),
     )
     try:
         sides = [case.predicted, case.measured, case.error]

@@ -127,9 +127,9 @@ def _numbers(record: "Record") -> dict[str, float]:
     for case in record.cases:
         measured = np.asarray(case.measured, float)
         if measured.ndim == 0:
-            cases[case.case] = float(measured)
+            cases[case.title] = float(measured)
         else:
-            cases[f"{case.case}: {_FARTHEST}"] = _farthest(case, measured)
+            cases[f"{case.title}: {_FARTHEST}"] = _farthest(case, measured)
     tests = [test for sentence in record.said for test in sentence.tests]
     found = {
         one.statement: float(one.value)

@@ -101,7 +101,7 @@ def _run_claim(entry: Entry, scale: Scale, seed: int) -> Mapping[str, Any]:
     if bad:
         case = bad[0]
         reason = (
-            f"{case.case!r} predicted {case.relation} {case.predicted}, measured"
+            f"{case.title!r} predicted {case.relation} {case.predicted}, measured"
             f" {case.measured} ± {case.error} ({case.reason}), decoy {case.decoy}"
         )
     found = f"is {record.verdict}: {reason}"
