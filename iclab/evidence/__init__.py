@@ -10,7 +10,14 @@ if TYPE_CHECKING:
         Claim as Claim,
         Measured as Measured,
         Printed as Printed,
+        Relation as Relation,
         Scale as Scale,
+    )
+    from iclab.evidence._distance import (
+        Farthest as Farthest,
+        bars_off as bars_off,
+        case_line as case_line,
+        farthest as farthest,
     )
     from iclab.evidence._entry import (
         ERRATUM_CLASSES as ERRATUM_CLASSES,

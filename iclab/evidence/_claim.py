@@ -1,7 +1,7 @@
 """Claims: a prediction, a measurement that could contradict it, and a decoy."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
@@ -37,7 +37,8 @@ class Printed(Generic[CaseT]):
 
     Whatever is left out is the same as in the claim. A printed statement is expected to
     fail in at least one of its cases: that case is the counterexample. A misprint
-    `nearby`, in a remark or a step of the proof, leaves the claim as it is.
+    `nearby`, in a remark or a step of the proof, leaves the claim as it is. `labels`
+    are those of the claim if what is measured is the same.
     """
 
     predict: Callable[[CaseT], Value]
@@ -45,6 +46,7 @@ class Printed(Generic[CaseT]):
     measure: Callable[..., Measured] | None = None
     relation: Relation | None = None
     nearby: bool = False
+    labels: Callable[[CaseT], Sequence[str]] | None = None
 
 
 @checked
@@ -59,7 +61,7 @@ class Claim(Generic[CaseT]):
     single case may have no decoy of its own (None), a claim may not. `numbers(cases)`
     gives, from the results of the cases by name, the numbers that the claim's texts
     quote; it is given those of the cases as `printed` if it has an argument of this
-    name.
+    name. `labels(case)` names the entries of a case that has several numbers.
     """
 
     id: str
@@ -70,6 +72,7 @@ class Claim(Generic[CaseT]):
     relation: Relation = "="
     printed: Printed[CaseT] | None = None
     numbers: Callable[..., Mapping[str, Value]] | None = None
+    labels: Callable[[CaseT], Sequence[str]] | None = None
 
     def measured(self, case: CaseT, key: Any, scale: Scale) -> Measured:
         """What `measure` finds, given the key and the scale if it asks for them."""

@@ -20,6 +20,7 @@ from iclab.evidence._claim import (
     Value,
     with_named,
 )
+from iclab.evidence._distance import beyond
 from iclab.evidence._figure import (
     Evidence,
     Figure,
@@ -45,6 +46,7 @@ class CaseResult:
     """One case of a claim: both sides, the error bar, the decoy, and what follows.
 
     A case that is `printed` tests the statement as printed, not its correction.
+    `labels` name its entries, in the order of the arrays, if they have names.
     """
 
     case: str
@@ -56,6 +58,7 @@ class CaseResult:
     reason: str
     verdict: Verdict
     printed: bool = False
+    labels: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -74,6 +77,7 @@ class CaseResult:
             "decoy": plain(self.decoy),
             "reason": self.reason,
             "verdict": self.verdict,
+            "labels": list(self.labels),
         }
 
 
@@ -296,6 +300,7 @@ def _as_printed(claim: Claim, printed: Printed) -> Claim:
         measure=printed.measure or claim.measure,
         decoy=lambda case: None,
         relation=printed.relation or claim.relation,
+        labels=printed.labels or (claim.labels if printed.measure is None else None),
     )
 
 
@@ -314,7 +319,22 @@ def _run_case(
         reason=measured.reason,
         verdict=case_verdict(measured, claim.relation, predicted, decoy),
         printed=printed,
+        labels=_labels(claim, name, case, measured, predicted),
     )
+
+
+def _labels(
+    claim: Claim, name: str, case: Any, measured: Measured, predicted: Value
+) -> tuple[str, ...]:
+    """Names of the entries of a case, one for each; none if the claim has none."""
+    found = () if claim.labels is None else tuple(map(str, claim.labels(case)))
+    count = np.broadcast(measured.value, measured.error, predicted).size
+    if found and len(found) != count:
+        raise ValueError(
+            f"{claim.id}: `labels` must name all {count} numbers of the case {name!r},"
+            f" got {len(found)}"
+        )
+    return found
 
 
 def _cases(id: str, cases: Callable[[Scale], Any], scale: Scale) -> Mapping[str, Any]:
@@ -347,13 +367,5 @@ def case_key(seed: Seed, name: str) -> Any:
 
 def _compatible(measured: Measured, relation: Relation, statement: Value) -> bool:
     """Whether a statement survives the measurement; NaN survives nothing."""
-    value, error = np.asarray(measured.value), np.asarray(measured.error)
-    excess = value - np.asarray(statement)
-    match relation:
-        case "=":
-            inside = np.abs(excess) <= error
-        case "<=":
-            inside = excess <= error
-        case ">=":
-            inside = excess >= -error
-    return bool(np.all(inside))
+    outside = beyond(relation, measured.value, statement)
+    return bool(np.all(outside <= np.asarray(measured.error)))

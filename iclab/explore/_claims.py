@@ -10,7 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from iclab import papers
-from iclab.evidence import Claim, Entry, Measured, Verdict, case_key, case_verdict
+from iclab.evidence import (
+    Claim,
+    Entry,
+    Measured,
+    Relation,
+    Verdict,
+    bars_off,
+    case_key,
+    case_verdict,
+)
 from iclab.explore._chart import GREY, STYLES, Axis, Chart, Style, around
 from iclab.explore._settings import Settings, number
 
@@ -37,7 +46,7 @@ class Trial(NamedTuple):
     measured: np.ndarray
     error: np.ndarray
     decoy: np.ndarray | None
-    relation: str
+    relation: Relation
     verdict: Verdict
     reason: str
 
@@ -46,17 +55,8 @@ class Trial(NamedTuple):
 
         For an inequality only the wrong side counts.
         """
-        excess = self.measured - statement
-        match self.relation:
-            case "=":
-                off = np.abs(excess)
-            case "<=":
-                off = np.maximum(excess, 0.0)
-            case _:
-                off = np.maximum(-excess, 0.0)
-        tiny = np.finfo(float).tiny
-        with np.errstate(over="ignore", divide="ignore"):
-            return np.where(off == 0, 0.0, off / np.maximum(self.error, tiny))
+        off = bars_off(self.relation, self.measured, statement, self.error)
+        return np.maximum(off, 0.0)
 
 
 class Refused(ValueError):

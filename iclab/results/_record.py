@@ -311,6 +311,7 @@ def _case(fields: Fields) -> CaseResult:
         decoy=fields.array("decoy", None),
         reason=fields.text("reason"),
         verdict=fields.one_of("verdict", ("holds", "fails", "undecided")),
+        labels=fields.texts("labels", ()),
     )
     try:
         sides = [case.predicted, case.measured, case.error]
@@ -318,6 +319,8 @@ def _case(fields: Fields) -> CaseResult:
         size = np.broadcast(*map(np.asarray, sides)).size
     except ValueError:
         raise Wrong(f"the case {shown(name)} has sides of different shapes") from None
+    if case.labels and len(case.labels) != size:
+        raise Wrong(f"the case {shown(name)} must have a label for each of its numbers")
     if size == 0:
         raise Wrong(f"the case {shown(name)} has no numbers")
     if case.verdict not in _verdicts(case):

@@ -162,6 +162,7 @@ def test_json_of_a_case_is_plain():
         "decoy": 2.0,
         "reason": "because",
         "verdict": "fails",
+        "labels": [],
     }
 
 
