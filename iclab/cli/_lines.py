@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from iclab.evidence import plain
+from iclab.evidence import case_line as case_line
 
 if TYPE_CHECKING:
-    from iclab.evidence import CaseResult, Evidence, Sentence
+    from iclab.evidence import Evidence, Sentence
     from iclab.results import Record
 
 _VERDICTS = ("holds", "corrected", "fails", "undecided")
@@ -37,17 +37,6 @@ def result_lines(record: "Record", note: str = "") -> list[str]:
     ]
     missing = [f"not judged: {one}" for one in record.missing]
     return [head, *(_INDENT + line for line in [*cases, *evidence, *said, *missing])]
-
-
-def case_line(case: "CaseResult") -> str:
-    """A case in one line: both sides, the error bar, the decoy."""
-    text = (
-        f"{case.case}: predicted {case.relation} {_short(case.predicted)},"
-        f" measured {_short(case.measured)} ± {_short(case.error)}"
-    )
-    if case.decoy is not None:
-        text += f", decoy {_short(case.decoy)}"
-    return text
 
 
 def evidence_line(one: "Evidence") -> str:
@@ -86,11 +75,3 @@ def duration(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / {'d': 86_400, 'h': 3600}.get(name, 60):.1f} {name}"
     return f"{seconds:.1f} s"
-
-
-def _short(value: Any) -> str:
-    value = plain(value)
-    if isinstance(value, list):
-        entries = [_short(entry) for entry in value[:4]]
-        return f"[{', '.join(entries)}{', …' if len(value) > 4 else ''}]"
-    return f"{value:.6g}" if isinstance(value, (int, float)) else str(value)

@@ -10,7 +10,14 @@ if TYPE_CHECKING:
         Claim as Claim,
         Measured as Measured,
         Printed as Printed,
+        Relation as Relation,
         Scale as Scale,
+    )
+    from iclab.evidence._distance import (
+        Farthest as Farthest,
+        bars_off as bars_off,
+        case_line as case_line,
+        farthest as farthest,
     )
     from iclab.evidence._entry import (
         ERRATUM_CLASSES as ERRATUM_CLASSES,
@@ -30,6 +37,12 @@ if TYPE_CHECKING:
         largest as largest,
         smallest as smallest,
     )
+    from iclab.evidence._modules import (
+        ClaimModule as ClaimModule,
+        FigureModule as FigureModule,
+        claim_of as claim_of,
+        figure_of as figure_of,
+    )
     from iclab.evidence._numbers import (
         filled as filled,
         names as names,
@@ -42,7 +55,6 @@ if TYPE_CHECKING:
         is_key as is_key,
     )
     from iclab.evidence._runner import (
-        AS_PRINTED as AS_PRINTED,
         GOOD_VERDICTS as GOOD_VERDICTS,
         CaseResult as CaseResult,
         ClaimResult as ClaimResult,

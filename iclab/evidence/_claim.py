@@ -1,6 +1,7 @@
 """Claims: a prediction, a measurement that could contradict it, and a decoy."""
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
@@ -35,15 +36,17 @@ class Printed(Generic[CaseT]):
     """A statement as printed, for a claim whose `predict` is the corrected one.
 
     Whatever is left out is the same as in the claim. A printed statement is expected to
-    fail in at least one of its cases: that case is the counterexample. A slip `beside`
-    the statement, in a remark or a step of its proof, leaves the claim as it is.
+    fail in at least one of its cases: that case is the counterexample. A misprint
+    `nearby`, in a remark or a step of the proof, leaves the claim as it is. `labels`
+    are those of the claim if what is measured is the same.
     """
 
     predict: Callable[[CaseT], Value]
     cases: Callable[[Scale], Mapping[str, CaseT]] | None = None
-    measure: Callable[[CaseT, Any, Scale], Measured] | None = None
+    measure: Callable[..., Measured] | None = None
     relation: Relation | None = None
-    beside: bool = False
+    nearby: bool = False
+    labels: Callable[[CaseT], Sequence[str]] | None = None
 
 
 @checked
@@ -51,19 +54,32 @@ class Printed(Generic[CaseT]):
 class Claim(Generic[CaseT]):
     """A statement that can fail.
 
-    `measure(case, key, scale)` runs the real thing and shares no formula with
-    `predict(case)`. `relation` says how the measured value stands to the prediction.
-    `decoy(case)` is plausible but wrong, and a measurement that cannot reject it is no
-    evidence; a single case may have no decoy of its own (None), a claim may not.
-    `numbers(cases)` gives, from the results of the cases by name, the numbers that the
-    claim's texts quote.
+    `measure(case)` runs the real thing and shares no formula with `predict(case)`; it
+    is given a random `key` and the `scale` if it has arguments of these names.
+    `relation` says how the measured value stands to the prediction. `decoy(case)` is
+    plausible but wrong, and a measurement that cannot reject it is no evidence; a
+    single case may have no decoy of its own (None), a claim may not. `numbers(cases)`
+    gives, from the results of the cases by name, the numbers that the claim's texts
+    quote; it is given those of the cases as `printed` if it has an argument of this
+    name. `labels(case)` names the entries of a case that has several numbers.
     """
 
     id: str
     cases: Callable[[Scale], Mapping[str, CaseT]]
     predict: Callable[[CaseT], Value]
-    measure: Callable[[CaseT, Any, Scale], Measured]
+    measure: Callable[..., Measured]
     decoy: Callable[[CaseT], Value | None]
     relation: Relation = "="
     printed: Printed[CaseT] | None = None
-    numbers: Callable[[Mapping[str, Any]], Mapping[str, Value]] | None = None
+    numbers: Callable[..., Mapping[str, Value]] | None = None
+    labels: Callable[[CaseT], Sequence[str]] | None = None
+
+    def measured(self, case: CaseT, key: Any, scale: Scale) -> Measured:
+        """What `measure` finds, given the key and the scale if it asks for them."""
+        return with_named(self.measure, case, key=key, scale=scale)
+
+
+def with_named(function: Callable[..., Any], value: Any, **offered: Any) -> Any:
+    """Call a function with `value`, and with what is offered if it names that."""
+    named = inspect.signature(function).parameters
+    return function(value, **{k: offered[k] for k in offered if k in named})

@@ -17,7 +17,7 @@ def claim_html(result: "ClaimResult") -> str:
     """Verdict, and every case with both sides, the error bar and the decoy."""
     rows = [
         (
-            case.case,
+            case.title,
             case.verdict,
             _number(case.predicted),
             case.relation,

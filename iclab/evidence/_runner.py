@@ -11,7 +11,16 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from iclab._reading import Listed, Numbers, Seconds, Seed, checked, require, short
-from iclab.evidence._claim import Claim, Measured, Relation, Scale, Value
+from iclab.evidence._claim import (
+    Claim,
+    Measured,
+    Printed,
+    Relation,
+    Scale,
+    Value,
+    with_named,
+)
+from iclab.evidence._distance import beyond
 from iclab.evidence._figure import (
     Evidence,
     Figure,
@@ -27,17 +36,18 @@ _T = TypeVar("_T")
 
 Verdict = Literal["holds", "corrected", "fails", "undecided", "exploratory"]
 
-# Verdicts with which a command ends well.
+# Verdicts that count as success.
 GOOD_VERDICTS: tuple[Verdict, ...] = ("holds", "corrected", "exploratory")
-
-# Marks the cases that run a statement as printed, beside those of its correction.
-AS_PRINTED = "as printed: "
 
 
 @checked
 @dataclass(frozen=True)
 class CaseResult:
-    """One case of a claim: both sides, the error bar, the decoy, and what follows."""
+    """One case of a claim: both sides, the error bar, the decoy, and what follows.
+
+    A case that is `printed` tests the statement as printed, not its correction.
+    `labels` name its entries, in the order of the arrays, if they have names.
+    """
 
     case: str
     relation: Relation
@@ -48,11 +58,18 @@ class CaseResult:
     reason: str
     verdict: Verdict
     printed: bool = False
+    labels: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The name of the case, which no other case of its claim has."""
+        return f"as printed: {self.case}" if self.printed else self.case
 
     def json(self) -> dict[str, Any]:
         """The case as plain JSON values."""
         return {
             "case": self.case,
+            "printed": self.printed,
             "relation": self.relation,
             "predicted": plain(self.predicted),
             "measured": plain(self.measured),
@@ -60,6 +77,7 @@ class CaseResult:
             "decoy": plain(self.decoy),
             "reason": self.reason,
             "verdict": self.verdict,
+            "labels": list(self.labels),
         }
 
 
@@ -121,20 +139,19 @@ def run_claim(
     `each` passes the steps of this on, one after the other, and may note how far it is.
     """
     start = time.perf_counter()
-    steps = [
-        functools.partial(_run_case, claim, name, case, scale, seed)
-        for name, case in _cases(claim.id, claim.cases, scale).items()
-    ]
-    steps += [] if claim.printed is None else _printed_steps(claim, scale, seed)
+    steps = _steps(claim, scale, seed)
+    if claim.printed is not None:
+        steps += _steps(_as_printed(claim, claim.printed), scale, seed, printed=True)
     every = [step() for step in each(steps)]
     cases = [case for case in every if not case.printed]
     printed = [case for case in every if case.printed]
     verdict = claim_verdict([*cases, *printed])
     numbers = {}
     if claim.numbers is not None:
-        numbers = claim.numbers({case.case: case for case in [*cases, *printed]})
+        named, others = ({one.case: one for one in found} for found in (cases, printed))
+        numbers = with_named(claim.numbers, named, printed=others)
     slips = []
-    if claim.printed is not None and claim.printed.beside:
+    if claim.printed is not None and claim.printed.nearby:
         verdict = "holds" if verdict == "corrected" else verdict
         printed, slips = [], printed
     seconds = time.perf_counter() - start
@@ -266,17 +283,58 @@ def claim_verdict(cases: Sequence[CaseResult]) -> Verdict:
     return "corrected" if refuted else "undecided"
 
 
-def _run_case(
-    claim: Claim, name: str, case: Any, scale: Scale, seed: int
-) -> CaseResult:
-    measured = claim.measure(case, case_key(seed, name), scale)
-    return _judge(
-        name,
-        claim.relation,
-        claim.predict(case),
-        _measured(claim.id, measured),
-        claim.decoy(case),
+def _steps(
+    claim: Claim, scale: Scale, seed: int, *, printed: bool = False
+) -> list[Step]:
+    cases = _cases(claim.id, claim.cases, scale)
+    run = functools.partial(_run_case, claim, scale=scale, seed=seed, printed=printed)
+    return [functools.partial(run, name, case) for name, case in cases.items()]
+
+
+def _as_printed(claim: Claim, printed: Printed) -> Claim:
+    """The claim that the paper makes, which has no decoy: it is expected to fail."""
+    return Claim(
+        claim.id,
+        cases=printed.cases or claim.cases,
+        predict=printed.predict,
+        measure=printed.measure or claim.measure,
+        decoy=lambda case: None,
+        relation=printed.relation or claim.relation,
+        labels=printed.labels or (claim.labels if printed.measure is None else None),
     )
+
+
+def _run_case(
+    claim: Claim, name: str, case: Any, *, scale: Scale, seed: int, printed: bool
+) -> CaseResult:
+    measured = _measured(claim.id, claim.measured(case, case_key(seed, name), scale))
+    predicted, decoy = claim.predict(case), claim.decoy(case)
+    return CaseResult(
+        case=name,
+        relation=claim.relation,
+        predicted=predicted,
+        measured=measured.value,
+        error=measured.error,
+        decoy=decoy,
+        reason=measured.reason,
+        verdict=case_verdict(measured, claim.relation, predicted, decoy),
+        printed=printed,
+        labels=_labels(claim, name, case, measured, predicted),
+    )
+
+
+def _labels(
+    claim: Claim, name: str, case: Any, measured: Measured, predicted: Value
+) -> tuple[str, ...]:
+    """Names of the entries of a case, one for each; none if the claim has none."""
+    found = () if claim.labels is None else tuple(map(str, claim.labels(case)))
+    count = np.broadcast(measured.value, measured.error, predicted).size
+    if found and len(found) != count:
+        raise ValueError(
+            f"{claim.id}: `labels` must name all {count} numbers of the case {name!r},"
+            f" got {len(found)}"
+        )
+    return found
 
 
 def _cases(id: str, cases: Callable[[Scale], Any], scale: Scale) -> Mapping[str, Any]:
@@ -299,42 +357,6 @@ def _measured(id: str, found: Any) -> Measured:
     return found
 
 
-def _printed_steps(claim: Claim, scale: Scale, seed: int) -> list[Step]:
-    printed = claim.printed
-    assert printed is not None
-    cases = _cases(claim.id, printed.cases or claim.cases, scale)
-    measure = printed.measure or claim.measure
-    relation = printed.relation or claim.relation
-
-    def run(name: str, case: Any) -> CaseResult:
-        measured = _measured(claim.id, measure(case, case_key(seed, name), scale))
-        result = _judge(
-            AS_PRINTED + name, relation, printed.predict(case), measured, None
-        )
-        return dataclasses.replace(result, printed=True)
-
-    return [functools.partial(run, name, case) for name, case in cases.items()]
-
-
-def _judge(
-    name: str,
-    relation: Relation,
-    predicted: Value,
-    measured: Measured,
-    decoy: Value | None,
-) -> CaseResult:
-    return CaseResult(
-        case=name,
-        relation=relation,
-        predicted=predicted,
-        measured=measured.value,
-        error=measured.error,
-        decoy=decoy,
-        reason=measured.reason,
-        verdict=case_verdict(measured, relation, predicted, decoy),
-    )
-
-
 @checked
 def case_key(seed: Seed, name: str) -> Any:
     """The random key of a case: it depends on the seed and the case's name alone."""
@@ -345,13 +367,5 @@ def case_key(seed: Seed, name: str) -> Any:
 
 def _compatible(measured: Measured, relation: Relation, statement: Value) -> bool:
     """Whether a statement survives the measurement; NaN survives nothing."""
-    value, error = np.asarray(measured.value), np.asarray(measured.error)
-    excess = value - np.asarray(statement)
-    match relation:
-        case "=":
-            inside = np.abs(excess) <= error
-        case "<=":
-            inside = excess <= error
-        case ">=":
-            inside = excess >= -error
-    return bool(np.all(inside))
+    outside = beyond(relation, measured.value, statement)
+    return bool(np.all(outside <= np.asarray(measured.error)))

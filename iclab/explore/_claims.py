@@ -10,7 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from iclab import papers
-from iclab.evidence import Claim, Entry, Measured, Verdict, case_key, case_verdict
+from iclab.evidence import (
+    Claim,
+    Entry,
+    Measured,
+    Relation,
+    Verdict,
+    bars_off,
+    case_key,
+    case_verdict,
+)
 from iclab.explore._chart import GREY, STYLES, Axis, Chart, Style, around
 from iclab.explore._settings import Settings, number
 
@@ -37,7 +46,7 @@ class Trial(NamedTuple):
     measured: np.ndarray
     error: np.ndarray
     decoy: np.ndarray | None
-    relation: str
+    relation: Relation
     verdict: Verdict
     reason: str
 
@@ -46,17 +55,8 @@ class Trial(NamedTuple):
 
         For an inequality only the wrong side counts.
         """
-        excess = self.measured - statement
-        match self.relation:
-            case "=":
-                off = np.abs(excess)
-            case "<=":
-                off = np.maximum(excess, 0.0)
-            case _:
-                off = np.maximum(-excess, 0.0)
-        tiny = np.finfo(float).tiny
-        with np.errstate(over="ignore", divide="ignore"):
-            return np.where(off == 0, 0.0, off / np.maximum(self.error, tiny))
+        off = bars_off(self.relation, self.measured, statement, self.error)
+        return np.maximum(off, 0.0)
 
 
 class Refused(ValueError):
@@ -127,7 +127,7 @@ class Moved(Settings):
         claim, case, name = self.claim, self.changed(), self.case_name()
         try:
             predicted, decoy = claim.predict(case), claim.decoy(case)
-            measured = claim.measure(case, case_key(self.seed, name), SCALE)
+            measured = claim.measured(case, case_key(self.seed, name), SCALE)
             verdict = case_verdict(measured, claim.relation, predicted, decoy)
         except (ArithmeticError, AssertionError, RuntimeError, ValueError) as problem:
             words = str(problem).strip().splitlines() or [type(problem).__name__]
@@ -147,7 +147,7 @@ from iclab.evidence import case_key, case_verdict
 claim = papers.load_claim(entry)
 case = claim.cases("{SCALE}")[{name!r}]
 {_replacing(case, values)}predicted, decoy = claim.predict(case), claim.decoy(case)
-measured = claim.measure(case, case_key({self.seed}, {name!r}), "{SCALE}")
+measured = claim.measured(case, case_key({self.seed}, {name!r}), "{SCALE}")
 verdict = case_verdict(measured, claim.relation, predicted, decoy)
 """
 

@@ -35,6 +35,6 @@ def to_multiples(matrices: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.norm(matrices - multiples, axis=(-2, -1)) / sizes)
 
 
-def seeded(key: Any, seed: int) -> Any:
+def shared_key(key: Any, seed: int) -> Any:
     """A key that units of a figure share, for a seed; that of seed 0 is itself."""
     return key if seed == 0 else jax.random.fold_in(key, seed)

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from iclab._files import read_inside, sha256
-from iclab.evidence import AS_PRINTED, CaseResult, Entry, Evidence, Sentence
+from iclab.evidence import CaseResult, Entry, Evidence, Sentence
 from iclab.papers import Method, method, room, rooms, select
 from iclab.report._svg import does_more
 from iclab.report._text import duration
@@ -136,11 +136,7 @@ class Item:
     def printed(self) -> Sequence[CaseResult]:
         """Cases of the statement as printed, or of a slip beside it, which fail."""
         every = [*self._of("cases", ()), *self._of("slips", ())]
-        return [
-            dataclasses.replace(case, case=case.case.removeprefix(AS_PRINTED))
-            for case in every
-            if case.printed
-        ]
+        return [case for case in every if case.printed]
 
     @property
     def counterexamples(self) -> Sequence[CaseResult]:

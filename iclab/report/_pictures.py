@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup, escape
 
-from iclab.evidence import CaseResult
+from iclab.evidence import CaseResult, bars_off, farthest
 from iclab.report._text import number
 
 _WIDTH, _STRIP, _PLOT = 300, 58, 128
@@ -29,6 +29,7 @@ class Point:
     measured: float
     error: float
     decoy: float | None
+    label: str = ""
 
 
 def points(case: CaseResult) -> list[Point]:
@@ -39,63 +40,34 @@ def points(case: CaseResult) -> list[Point]:
     sides = np.broadcast_arrays(*(_floats(getattr(case, name)) for name in names))
     predicted, measured, error, *rest = (side.ravel().tolist() for side in sides)
     decoy = rest[0] if rest else [None] * len(predicted)
-    return list(map(Point, predicted, measured, error, decoy))
+    labels = case.labels or [""] * len(predicted)
+    return list(map(Point, predicted, measured, error, decoy, labels))
 
 
 def _floats(value: Any) -> np.ndarray:
     return np.asarray(value).astype(np.float64)
 
 
-def bars_off(case: CaseResult) -> tuple[float, float | None]:
-    """How far the prediction and the decoy are off, in error bars; at most 1 is inside.
-
-    For a bound this counts only what lies beyond it; the worst number of the case is
-    the one that counts.
-    """
-    return _bars_off(points(case), case.relation)
-
-
-def _bars_off(every: Sequence[Point], relation: str) -> tuple[float, float | None]:
-    prediction = max(_off(p.measured, p.predicted, p.error, relation) for p in every)
-    decoys = [
-        _off(p.measured, p.decoy, p.error, relation)
-        for p in every
-        if p.decoy is not None
-    ]
-    return prediction, max(decoys) if decoys else None
-
-
-def _off(measured: float, stated: float, error: float, relation: str) -> float:
-    excess = measured - stated
-    if relation == "=":
-        excess = abs(excess)
-    elif relation == ">=":
-        excess = -excess
-    if math.isnan(excess):
-        return math.inf
-    if excess <= 0:
-        return 0.0
-    return excess / error if error > 0 else math.inf
-
-
 def in_words(case: CaseResult) -> str:
-    """Where the prediction and the decoy stand to the error bar, in a sentence."""
-    return _in_words(case, points(case))
+    """Where the prediction and the decoy stand to the error bar, in a sentence.
 
-
-def _in_words(case: CaseResult, every: Sequence[Point]) -> str:
-    if any(math.isnan(point.measured - point.predicted) for point in every):
+    Of several numbers the one farthest off counts, and is named.
+    """
+    worst = farthest(case)
+    if np.any(np.isnan(_floats(case.measured) - _floats(case.predicted))):
         return "Not a number, so inside no error bar."
-    prediction, decoy = _bars_off(every, case.relation)
     bound = case.relation != "="
-    if prediction > 1:
-        text = f"{'Bound broken' if bound else 'Prediction off'}{_bars(prediction)}"
+    if worst.bars > 1:
+        text = f"{'Bound broken' if bound else 'Prediction off'}{_bars(worst.bars)}"
+        text += f" ({worst.name})" if worst.name else ""
     elif bound:
         text = "Bound kept"
     else:
         text = "Prediction inside the error bar"
-    if decoy is None:
+    if case.decoy is None:
         return f"{text}."
+    off = bars_off(case.relation, case.measured, case.decoy, case.error)
+    decoy = float(np.max(off))
     if decoy > 1:
         return f"{text}; decoy {'broken' if bound else 'off'}{_bars(decoy)}."
     return f"{text}; decoy not rejected."
@@ -167,6 +139,8 @@ def _plot(case: CaseResult, every: Sequence[Point]) -> Markup:
             if all(map(math.isfinite, ends)) and ends[0] - ends[1] > 1:
                 parts.append(_line("bar", x, ends[0], x, ends[1]))
             parts.append(_dot(x, place(point.measured)))
+        if point.label:
+            parts.append(_named(x - width / 2, width, point))
     low, high = _ends(scale.low, scale.high)
     parts.append(_label(0, 9, high, "start"))
     parts.append(_label(0, _PLOT - 3, low, "start"))
@@ -233,7 +207,7 @@ def _bend(finite: Sequence[float]) -> tuple[Callable[[float], float], str]:
 def _spoken(case: CaseResult, every: Sequence[Point]) -> str:
     """The picture in words, for those who cannot see it."""
     if len(every) > 1:
-        return f"{len(every)} numbers. {_in_words(case, every)}"
+        return f"{len(every)} numbers. {in_words(case)}"
     (point,) = every
     relation = {"=": "", "<=": "at most ", ">=": "at least "}[case.relation]
     text = (
@@ -242,7 +216,7 @@ def _spoken(case: CaseResult, every: Sequence[Point]) -> str:
     )
     if point.decoy is not None:
         text += f", decoy {relation}{number(point.decoy)}"
-    return f"{text}. {_in_words(case, every)}"
+    return f"{text}. {in_words(case)}"
 
 
 def _svg(height: int, parts: Sequence[str], words: str) -> Markup:
@@ -259,6 +233,14 @@ def _line(name: str, x1: float, y1: float, x2: float, y2: float) -> str:
 def _box(x: float, y: float, width: float, height: float) -> str:
     sides = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
     return f'<rect class="allowed" {sides}/>'
+
+
+def _named(x: float, width: float, point: Point) -> str:
+    """The name of a column and its number, where the mouse is over it."""
+    text = escape(f"{point.label}: {number(point.measured, 4)}")
+    sides = f'x="{x:.1f}" y="0" width="{width:.1f}" height="{_PLOT}"'
+    look = 'fill="none" pointer-events="all"'
+    return f"<rect {sides} {look}><title>{text}</title></rect>"
 
 
 def _dot(x: float, y: float) -> str:

@@ -48,7 +48,7 @@ def load(
 
 def _claim(record: Record) -> Arrays:
     return {
-        case.case: {
+        case.title: {
             side: np.asarray(getattr(case, side))
             for side in _SIDES
             if getattr(case, side) is not None

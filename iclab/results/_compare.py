@@ -188,7 +188,7 @@ def _numbers(
 
 
 def _by_case(record: Record) -> Mapping[str, CaseResult]:
-    return {case.case: case for case in (*record.cases, *record.slips)}
+    return {case.title: case for case in (*record.cases, *record.slips)}
 
 
 def _by_statement(record: Record) -> Mapping[str, Evidence]:

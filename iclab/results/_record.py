@@ -1,6 +1,7 @@
 """A record: what a claim or a figure has come to, or what stopped it."""
 
 import dataclasses
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +12,6 @@ import numpy as np
 
 from iclab._reading import Json, Seconds, Seed, checked
 from iclab.evidence import (
-    AS_PRINTED,
     ERRATUM_CLASSES,
     GOOD_VERDICTS,
     SCALES,
@@ -39,6 +39,9 @@ _ID = re.compile(r"[A-Za-z0-9_-]+/[A-Za-z0-9][A-Za-z0-9._-]*(@[A-Za-z0-9_.,=+-]+
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 # A line of a traceback that names a place; a mistake of syntax is in no function.
 _FRAME = re.compile(r'^ *File "(.+)", line (\d+)(?:, in ([\w<>.]+))?$', re.M)
+# How the names of cases began that run a statement as printed, before they said so in
+# a field.
+_AS_PRINTED = "as printed: "
 # Numbers of a case are rounded when they are written; a verdict on the very edge of an
 # error bar may then come out otherwise.
 _EDGE = 1e-6
@@ -297,8 +300,10 @@ def _place(error: str, id: str) -> str:
 
 def _case(fields: Fields) -> CaseResult:
     name = fields.text("case")
+    former = "printed" not in fields and name.startswith(_AS_PRINTED)
     case = CaseResult(
-        case=name,
+        case=name.removeprefix(_AS_PRINTED) if former else name,
+        printed=former or fields.flag("printed", False),
         relation=fields.one_of("relation", RELATIONS),
         predicted=fields.array("predicted"),
         measured=fields.array("measured"),
@@ -306,9 +311,12 @@ def _case(fields: Fields) -> CaseResult:
         decoy=fields.array("decoy", None),
         reason=fields.text("reason", lines=True),
         verdict=fields.one_of("verdict", ("holds", "fails", "undecided")),
-        printed=name.startswith(AS_PRINTED),
+        labels=fields.texts("labels", ()),
     )
-    if 0 in _shape(case):
+    shape = _shape(case)
+    if case.labels and len(case.labels) != math.prod(shape):
+        raise Wrong(f"the case {shown(name)} must have a label for each of its numbers")
+    if 0 in shape:
         raise Wrong(f"the case {shown(name)} has no numbers")
     if case.verdict not in _verdicts(case):
         raise Wrong(

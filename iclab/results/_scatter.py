@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from iclab._reading import Seed, checked, require, short
-from iclab.evidence import GOOD_VERDICTS, CaseResult, Verdict
+from iclab.evidence import GOOD_VERDICTS, Verdict, bars_off
 from iclab.results._schema import Fields, Wrong
 
 if TYPE_CHECKING:
@@ -127,9 +127,12 @@ def _numbers(record: "Record") -> dict[str, float]:
     for case in record.cases:
         measured = np.asarray(case.measured, float)
         if measured.ndim == 0:
-            cases[case.case] = float(measured)
+            cases[case.title] = float(measured)
         else:
-            cases[f"{case.case}: {_FARTHEST}"] = _farthest(case, measured)
+            off = bars_off(case.relation, measured, case.predicted, case.error)
+            finite = off[np.isfinite(off)]
+            farthest = float(finite.max()) if finite.size else np.nan
+            cases[f"{case.title}: {_FARTHEST}"] = farthest
     tests = [test for sentence in record.said for test in sentence.tests]
     found = {
         one.statement: float(one.value)
@@ -137,11 +140,3 @@ def _numbers(record: "Record") -> dict[str, float]:
         if one.value is not None
     }
     return {name: one for name, one in {**cases, **found}.items() if np.isfinite(one)}
-
-
-def _farthest(case: CaseResult, measured: np.ndarray) -> float:
-    with np.errstate(all="ignore"):
-        excess = (measured - np.asarray(case.predicted)) / np.asarray(case.error)
-    excess = {"=": np.abs(excess), "<=": excess, ">=": -excess}[case.relation]
-    finite = excess[np.isfinite(excess)]
-    return float(finite.max()) if finite.size else float("nan")

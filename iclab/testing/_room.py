@@ -17,6 +17,7 @@ from iclab.evidence import (
     Given,
     MissingTable,
     Scale,
+    case_line,
     judge_figure,
     names,
 )
@@ -100,10 +101,7 @@ def _run_claim(entry: Entry, scale: Scale, seed: int) -> Mapping[str, Any]:
     bad = [case for case in record.cases if case.verdict == record.verdict]
     if bad:
         case = bad[0]
-        reason = (
-            f"{case.case!r} predicted {case.relation} {case.predicted}, measured"
-            f" {case.measured} ± {case.error} ({case.reason}), decoy {case.decoy}"
-        )
+        reason = f"{case_line(case)} ({case.reason})"
     found = f"is {record.verdict}: {reason}"
     raise AssertionError(f"{entry.id} must be {expected}, and {found}")
 

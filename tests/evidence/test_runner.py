@@ -108,7 +108,9 @@ def test_printed_statement_that_fails_makes_a_correction():
     result = run_claim(_claim(printed=printed), "smoke", 0)
     assert result.verdict == "corrected"
     counterexample = result.cases[-1]
-    assert counterexample.case == "as printed: only"
+    assert (counterexample.case, counterexample.printed) == ("only", True)
+    assert counterexample.title == "as printed: only"
+    assert counterexample.json()["printed"] is True
     assert counterexample.verdict == "fails"
     assert counterexample.json()["predicted"] == 3.0
 
@@ -119,13 +121,13 @@ def test_printed_statement_that_does_not_fail_is_no_erratum():
 
 
 def test_a_slip_beside_the_statement_leaves_it_alone():
-    printed = Printed(predict=lambda case: 3.0, beside=True)
+    printed = Printed(predict=lambda case: 3.0, nearby=True)
     result = run_claim(_claim(printed=printed), "smoke", 0)
     assert result.verdict == "holds"
     assert [case.case for case in result.cases] == ["only"]
     (slip,) = result.slips
-    assert (slip.case, slip.verdict) == ("as printed: only", "fails")
-    no_slip = Printed(predict=lambda case: 1.0, beside=True)
+    assert (slip.case, slip.printed, slip.verdict) == ("only", True, "fails")
+    no_slip = Printed(predict=lambda case: 1.0, nearby=True)
     assert _verdict(_claim(printed=no_slip)) == "undecided"
     assert _verdict(_claim(predicted=5.0, printed=printed)) == "fails"
 
@@ -152,6 +154,7 @@ def test_json_of_a_case_is_plain():
     (case,) = run_claim(claim, "smoke", 0).cases
     assert case.json() == {
         "case": "only",
+        "printed": False,
         "relation": "=",
         "predicted": [1.0, 1.0],
         "measured": [1.0, "inf"],
@@ -159,6 +162,7 @@ def test_json_of_a_case_is_plain():
         "decoy": 2.0,
         "reason": "because",
         "verdict": "fails",
+        "labels": [],
     }
 
 
@@ -187,6 +191,41 @@ def test_measure_gets_its_own_key_and_the_scale():
     )
     assert run_claim(claim, "paper", 3).seed == 3
     assert seen == [(1, "paper"), (2, "paper")]
+
+
+@pytest.mark.parametrize(
+    ("measure", "given"),
+    [
+        (lambda case: Measured(case, 0.1, "nothing"), "nothing"),
+        (lambda case, scale: Measured(case, 0.1, scale), "desk"),
+        (lambda case, *, key: Measured(case, 0.1, str(key.shape)), "()"),
+        (
+            lambda case, scale, key: Measured(case, 0.1, scale + str(key.shape)),
+            "desk()",
+        ),
+    ],
+)
+def test_measure_is_given_what_it_names(measure, given):
+    for claim in (
+        replace(_claim(), cases=lambda scale: {"one": 1.0}, measure=measure),
+        replace(
+            _claim(printed=Printed(lambda case: 3.0, measure=measure)),
+            cases=lambda scale: {"one": 1.0},
+        ),
+    ):
+        assert run_claim(claim, "desk", 0).cases[-1].reason == given
+
+
+def test_numbers_are_given_the_printed_cases_if_they_name_them():
+    def numbers(cases, printed):
+        return {"ours": list(cases), "theirs": printed["only"].predicted}
+
+    claim = replace(_claim(printed=Printed(lambda case: 3.0)), numbers=numbers)
+    with_printed = run_claim(
+        replace(claim, numbers=lambda c: {"n": len(c)}), "smoke", 0
+    )
+    assert run_claim(claim, "smoke", 0).numbers == {"ours": ["only"], "theirs": 3.0}
+    assert with_printed.numbers == {"n": 1}
 
 
 def _figure(*evidence):

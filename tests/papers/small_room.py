@@ -17,12 +17,12 @@ ENTRIES = (
 '''
 CLAIM = '''"""Theorem 1.2."""
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from ._numbers import TWO
 
 
 def cases(scale):
-    return {{"only": None}}
+    return {"only": None}
 
 
 def predict(case):
@@ -30,7 +30,7 @@ def predict(case):
     return 4.0
 
 
-def measure(case, key, scale):
+def measure(case):
     """Two and two."""
     return Measured(float(TWO + TWO), 1e-9, "round-off")
 
@@ -38,24 +38,21 @@ def measure(case, key, scale):
 def decoy(case):
     """Five."""
     return 5.0
-
-
-CLAIM = Claim("{key}/theorem-1.2", cases, predict, measure, decoy)
 '''
 FIGURE = '''"""Figure 1."""
 
 import numpy as np
 
-from iclab.evidence import Evidence, Figure
+from iclab.evidence import Evidence
 
 
 def jobs(scale):
-    return {{"line": {{"count": 3}}}}
+    return {"line": {"count": 3}}
 
 
 def compute(settings, key):
     """Numbers."""
-    return {{"x": np.arange(settings["count"])}}
+    return {"x": np.arange(settings["count"])}
 
 
 def draw(tables):
@@ -71,9 +68,6 @@ def expect(tables):
     """It rises."""
     rise = float(np.diff(tables["line"]["x"]).min())
     return [Evidence("The line rises", rise, ">=", 1.0, "whole numbers")]
-
-
-FIGURE = Figure("{key}/figure-1", "A line", jobs, compute, draw, expect)
 '''
 FILES = {
     "__init__.py": '"""A room."""\n',

@@ -2,12 +2,14 @@
 
 import importlib
 import importlib.machinery
+import re
 import sys
 
 import pytest
 
 from iclab import papers
 from iclab.papers import _offers
+from iclab.testing import check_room
 from tests.papers.small_room import edit, write_room
 
 
@@ -166,32 +168,106 @@ def test_folders_that_are_no_rooms(registry, tmp_path):
         assert papers.open_rooms([folder])[-1] == expected
 
 
-def test_claims_that_are_not_what_contents_say(registry, tmp_path):
+WRITTEN_OUT = """
+
+from iclab.evidence import Claim, Figure, Printed
+CLAIM = Claim("other2026/theorem-1.2", cases, predict, measure, decoy)
+"""
+
+
+def test_a_claim_may_be_written_out(registry, tmp_path):
+    folder = write_room(tmp_path, "other2026")
+    with (folder / "theorem_1_2.py").open("a") as file:
+        file.write(WRITTEN_OUT.replace("predict", "lambda case: 4.5"))
+    papers.open_rooms([folder])
+    claim, _ = papers.select(["other2026"])
+    assert papers.claim_job(claim, "smoke", 0).run()["verdict"] == "fails"
+
+
+def test_a_claim_that_is_written_out_has_the_id_of_its_entry(registry, tmp_path):
     folder = write_room(tmp_path, "wrong2026")
-    edit(folder, "theorem_1_2.py", 'Claim("wrong2026', 'Claim("other2026')
-    edit(folder, "figure_1.py", "FIGURE = ", "PICTURE = ")
+    with (folder / "theorem_1_2.py").open("a") as file:
+        file.write(WRITTEN_OUT)
+    papers.open_rooms([folder])
+    claim, _ = papers.select(["wrong2026"])
+    for run in (papers.load_claim, lambda e: papers.claim_job(e, "smoke", 0).run()):
+        with pytest.raises(ValueError, match=r"py has the id 'other2026/theorem-1.2'$"):
+            run(claim)
+
+
+LACKING = {
+    "function": (
+        ("theorem_1_2.py", "def decoy", "def decoys"),
+        "theorem-1.2: `decoy` in theorem_1_2.py must be a function: a claim needs it,"
+        " got nothing",
+    ),
+    "figure": (
+        ("figure_1.py", "def compute", "compute = 3\n\n\ndef computes"),
+        "figure-1: `compute` in figure_1.py must be a function: a figure needs it, got"
+        " 3",
+    ),
+    "relation": (
+        ("theorem_1_2.py", "def cases", 'relation = "<"\n\n\ndef cases'),
+        "theorem-1.2: `relation` in theorem_1_2.py must be one of =, <= and >=, got"
+        " '<'",
+    ),
+    "printed": (
+        ("theorem_1_2.py", "def cases", "printed = 5.0\n\n\ndef cases"),
+        "theorem-1.2: `printed` in theorem_1_2.py must be a function of a case, or a"
+        " Printed, got 5.0",
+    ),
+    "argument": (
+        ("theorem_1_2.py", "measure(case)", "measure(case, random, size)"),
+        "theorem-1.2: `measure` in theorem_1_2.py must take a case, and `key` and"
+        " `scale` if it needs them, got (case, random, size)",
+    ),
+    "written out": (
+        ("figure_1.py", "def jobs", "FIGURE = 1\n\n\ndef jobs"),
+        "figure-1: `FIGURE` in figure_1.py must be a Figure, got 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LACKING)
+def test_a_file_that_lacks_something_is_named(registry, tmp_path, case):
+    (file, old, new), message = LACKING[case]
+    folder = write_room(tmp_path, "wrong2026")
+    edit(folder, file, old, new)
     papers.open_rooms([folder])
     claim, figure = papers.select(["wrong2026"])
-    with pytest.raises(ValueError, match=r"1_2.py has the id 'other2026/theorem-1.2'$"):
-        papers.load_claim(claim)
-    with pytest.raises(ValueError, match=r"figure_1.py must have FIGURE, a Figure$"):
-        papers.load_figure(figure)
+    load = papers.load_figure if "figure" in file else papers.load_claim
+    sentence = f"^wrong2026/{re.escape(message)}$"
+    with pytest.raises(ValueError, match=sentence):
+        load(figure if "figure" in file else claim)
+    with pytest.raises(AssertionError, match=sentence):
+        check_room(folder, scale=None)
 
 
-def test_a_claim_is_run_only_if_it_is_what_contents_say(registry, tmp_path):
-    folder = write_room(tmp_path, "wrong2026")
-    edit(folder, "theorem_1_2.py", 'Claim("wrong2026', 'Claim("other2026')
-    other = write_room(tmp_path, "printed2026")
-    edit(other, "theorem_1_2.py", "decoy)", "decoy, printed=Printed(decoy))")
-    edit(other, "theorem_1_2.py", "Measured\n", "Measured, Printed\n")
-    papers.open_rooms([folder, other])
-    wrong, printed = papers.select(["wrong2026/theorem-1.2", "printed2026/theorem-1.2"])
-    with pytest.raises(ValueError, match=r"1_2.py has the id 'other2026/theorem-1.2'$"):
-        papers.claim_job(wrong, "smoke", 0).run()
+def test_what_is_printed_goes_with_an_erratum(registry, tmp_path):
+    folder = write_room(tmp_path, "printed2026")
+    edit(
+        folder,
+        "theorem_1_2.py",
+        "def cases",
+        "def printed(case):\n    return 5.0\n\n\ndef cases",
+    )
+    papers.open_rooms([folder])
+    claim, _ = papers.select(["printed2026"])
     sentence = "1.2: an erratum in contents.py and `printed` go together$"
     for run in (papers.load_claim, lambda e: papers.claim_job(e, "smoke", 0).run()):
         with pytest.raises(ValueError, match=sentence):
-            run(printed)
+            run(claim)
+
+
+def test_parts_of_a_figure_are_found_by_name(registry, tmp_path):
+    folder = write_room(tmp_path, "parts2026")
+    edit(folder, "figure_1.py", "def jobs", "seeded = trains = True\n\n\ndef jobs")
+    papers.open_rooms([folder])
+    _, entry = papers.select(["parts2026"])
+    figure = papers.load_figure(entry)
+    assert (figure.id, figure.title) == ("parts2026/figure-1", "Figure 1.")
+    assert figure.seeded
+    assert figure.trains({})
 
 
 def test_a_room_that_did_not_open_says_why(registry, tmp_path):

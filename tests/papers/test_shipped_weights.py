@@ -9,13 +9,15 @@ import pytest
 
 from iclab import models
 from iclab.cli._main import _parser as parser
+from iclab.evidence import figure_of
 from iclab.models import _files
 from iclab.papers.zhang2023 import figure_1
 from iclab.papers.zhang2023._gpt2_training import Settings, build
 
 
 def _jobs(scale):
-    return figure_1.jobs(figure_1.FIGURE.settings_at(scale))
+    figure = figure_of(figure_1, "zhang2023/figure-1")
+    return figure_1.jobs(figure.settings_at(scale))
 
 
 RUNS = {

@@ -73,7 +73,7 @@ def records() -> list[dict]:
     ]
     corrected = [
         case("worst", 1.0, 0.99, 0.001, relation="<=", decoy=0.95),
-        case("as printed: worst", 1.0, 43.9, 0.001, relation="<=", verdict="fails"),
+        case("worst", 1.0, 43.9, 0.001, relation="<=", verdict="fails", printed=True),
     ]
     failing = [
         case("off", 1.0, 1.5, 0.1, decoy=2.0, verdict="fails"),

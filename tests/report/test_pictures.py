@@ -6,9 +6,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from iclab.evidence import CaseResult
-from iclab.evidence._claim import Relation
-from iclab.report._pictures import Point, bars_off, in_words, picture, points
+from iclab.evidence import CaseResult, Relation
+from iclab.report._pictures import Point, in_words, picture, points
 
 
 def case(
@@ -30,26 +29,6 @@ def test_numbers_of_a_case_are_matched_one_by_one():
     one = case("c", [1.0, "inf"], [1.5, 2.0], 0.1, decoy=[3.0, 4.0])
     assert points(one) == [Point(1.0, 1.5, 0.1, 3.0), Point(math.inf, 2.0, 0.1, 4.0)]
     assert points(case("c", 1, 2, 0)) == [Point(1.0, 2.0, 0.0, None)]
-
-
-@pytest.mark.parametrize(
-    ("relation", "measured", "error", "expected"),
-    [
-        ("=", 1.3, 0.1, 3.0),
-        ("=", 0.7, 0.1, 3.0),
-        ("<=", 1.3, 0.1, 3.0),
-        ("<=", 0.7, 0.1, 0.0),
-        (">=", 0.7, 0.1, 3.0),
-        (">=", 1.3, 0.1, 0.0),
-        ("=", 1.0, 0.0, 0.0),
-        ("=", 1.1, 0.0, math.inf),
-        ("=", "nan", 0.1, math.inf),
-    ],
-)
-def test_how_far_off(relation, measured, error, expected):
-    off, decoy = bars_off(case("c", 1.0, measured, error, relation=relation))
-    assert off == pytest.approx(expected)
-    assert decoy is None
 
 
 @pytest.mark.parametrize(
@@ -149,3 +128,13 @@ def test_sizes_far_apart_get_a_log_scale():
 def test_the_picture_is_said_in_words():
     text = picture(case("c", 1.0, 1.5, 0.1, decoy=2.0))
     assert "predicted 1, measured 1.5 ± 0.1, decoy 2. Prediction off by" in text
+
+
+def test_the_number_farthest_off_is_named_and_columns_have_names():
+    sides = np.ones(2), np.array([1.0, 1.5]), 0.1
+    names = "tail < 1", "norm"
+    one = CaseResult("c", "=", *sides, None, "", "fails", labels=names)
+    assert in_words(one) == "Prediction off by 5 error bars (norm)."
+    titles = [node.text for node in ET.fromstring(picture(one)).iter() if node.text]
+    assert titles[:2] == ["tail < 1: 1", "norm: 1.5"]
+    assert [point.label for point in points(one)] == list(names)

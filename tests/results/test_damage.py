@@ -152,7 +152,7 @@ def test_going_on_in_a_damaged_folder(tmp_path, capsys, monkeypatch, tmp_path_fa
     )
     (entry,) = papers.select([QUICK])
     module = importlib.import_module(papers.module_name(entry))
-    monkeypatch.setattr(module, "CLAIM", claim)
+    monkeypatch.setattr(module, "CLAIM", claim, raising=False)
     run = ("reproduce", QUICK, "--scale", "smoke", "--out", str(tmp_path))
     for name, damaged in SOME[:2]:
         _write(tmp_path, damaged)

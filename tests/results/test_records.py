@@ -2,11 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from iclab import papers
-from iclab.results import compare, read_run
+from iclab.results import Wrong, compare, read_record, read_run
 
 _RECORDS = Path(__file__).parents[2] / "records"
 _KEPT = sorted(path.parent for path in _RECORDS.glob("*/manifest.json"))
@@ -42,3 +43,47 @@ def test_what_has_two_verdicts_says_that_it_depends_on_the_seed():
         words += [one.reason for one in record.evidence]
         said = any("depends on the seed" in one for one in words)
         assert record.scatter.agree or said, id
+
+
+def _old_claim() -> dict[str, Any]:
+    """A record as iclab 0.1 wrote it: the name of a case said that it is printed."""
+    case = {"relation": "=", "predicted": 1.0, "measured": 1.0, "error": 0.1}
+    case |= {"decoy": 2.0, "reason": "because", "verdict": "holds", "case": "only"}
+    wrong = {"case": "as printed: only", "predicted": 3.0, "verdict": "fails"}
+    return {
+        "id": "zhang2023/theorem-4.2",
+        "kind": "claim",
+        "verdict": "corrected",
+        "statement": "A statement.",
+        "seconds": 1.0,
+        "seed": 0,
+        "scale": "smoke",
+        "cases": [case, case | wrong | {"decoy": None}],
+    }
+
+
+def test_printed_cases_of_older_records_are_known_by_their_names():
+    ours, printed = read_record(_old_claim()).cases
+    assert (ours.case, ours.printed) == ("only", False)
+    assert (printed.case, printed.printed) == ("only", True)
+    again = read_record(read_record(_old_claim()).json())
+    assert [(one.case, one.printed) for one in again.cases] == [
+        ("only", False),
+        ("only", True),
+    ]
+
+
+def test_the_name_of_a_case_says_nothing_once_a_field_does():
+    old = _old_claim()
+    old["cases"] = [old["cases"][0] | {"case": "as printed: only", "printed": False}]
+    (case,) = read_record(old | {"verdict": "holds"}).cases
+    assert (case.case, case.printed) == ("as printed: only", False)
+
+
+def test_labels_are_kept_one_for_each_number():
+    old = _old_claim()
+    case = old["cases"][0] | {"measured": [1.0, 1.0], "labels": ["a", "b"]}
+    old["verdict"] = "holds"
+    assert read_record(old | {"cases": [case]}).cases[0].labels == ("a", "b")
+    with pytest.raises(Wrong, match="must have a label for each of its numbers"):
+        read_record(old | {"cases": [case | {"labels": ["a"]}]})

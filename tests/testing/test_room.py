@@ -18,11 +18,11 @@ TWO_TABLES = ('{"line": {"count": 3}}', '{"line": {"count": 3}, "more": {"count"
 ERRATUM = '"Five.", erratum="No.", correction="Four.", erratum_class="false"'
 WRONG = {
     "false": ("theorem_1_2.py", ("return 4.0", "return 4.5"),
-              "theorem-1.2 must be holds, and is fails: 'only' predicted = 4.5,"
-              " measured 4.0 ± 1e-09 (round-off), decoy 5.0"),
+              "theorem-1.2 must be holds, and is fails: only: predicted = 4.5,"
+              " measured 4 ± 1e-09, decoy 5 (round-off)"),
     "decoy": ("theorem_1_2.py", ("return 5.0", "return 4.0"),
-              "theorem-1.2 must be holds, and is undecided: 'only' predicted = 4.0,"
-              " measured 4.0 ± 1e-09 (round-off), decoy 4.0"),
+              "theorem-1.2 must be holds, and is undecided: only: predicted = 4,"
+              " measured 4 ± 1e-09, decoy 4 (round-off)"),
     "no-decoy": ("theorem_1_2.py", ("return 5.0", "return None"),
                  "theorem-1.2 must be holds, and is undecided: no decoy was rejected"),
     "erratum": ("contents.py", ('"Two and two are four here."', ERRATUM),

@@ -131,6 +131,11 @@ def _jobs(settings: Plain | Free, batch: Mapping[str, Any]) -> dict[str, Any]:
     return {"exact": {**common, "runs": s.runs}} | batches
 
 
+def is_run(settings: Mapping[str, Any]) -> bool:
+    """Whether a job trains a run of its own."""
+    return "run" in settings
+
+
 def standard_deviations(dimension: int) -> np.ndarray:
     """Roots of the eigenvalues of Σ."""
     return np.resize(_STANDARD_DEVIATIONS, dimension)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from iclab.core import Prompt
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Measured, rounded
 from iclab.models import LinearTransformer
 
 # Prompts that are shown one by one, before the mean over all.
@@ -56,7 +56,7 @@ def printed(case: Case):
     return case.trace(projected=False)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Squared errors of the model on the query, added up over w = e₁, …, e_d.
 
     The error is linear in w, so that the sum is the mean over w ~ N(0, I).
@@ -87,18 +87,7 @@ def _errors(A, X):
     return jax.vmap(lambda X: jax.vmap(lambda labels: error(X, labels))(X))(X)
 
 
-def numbers(results):
+def numbers(results, printed):
     """The printed trace over the loss, on average."""
-    one = results["as printed: d=2, n=8, diagonal"]
+    one = printed["d=2, n=8, diagonal"]
     return {"times": one.predicted[-1] / one.measured[-1]}
-
-
-CLAIM = Claim(
-    "ahn2023/appendix-b.1-loss",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed),
-    numbers=numbers,
-)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.papers.ahn2023._single_layer import (
     moments,
     prompt_nodes,
@@ -40,7 +40,7 @@ def predict(case: Case):
     return _formula(case, 1.0)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """The forward pass (4) on a quadrature over whole prompts, query included."""
     nodes = prompt_nodes(case.covariance, case.samples)
     value = float(squared_error(case.P, case.Q, nodes))
@@ -55,12 +55,3 @@ def decoy(case: Case):
 def _formula(case: Case, factor: float) -> float:
     X = factor * np.einsum("i,jk->ijk", case.P[-1], case.Q[:, :-1])
     return moments(case.covariance, case.samples).loss(X)
-
-
-CLAIM = Claim(
-    "ahn2023/equation-15",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured, Printed
 from iclab.papers.ahn2023._equivariance import Labels, Rotated, instance
 from iclab.papers.ahn2023._multi_layer import (
     LAYERS,
@@ -95,13 +95,16 @@ def printed_cases(scale) -> dict[str, Labels | Rotated | Slope]:
     return {name: case for name, case in found.items() if not isinstance(case, Slope)}
 
 
-def printed(case: Labels | Rotated | Slope):
+def as_printed(case: Labels | Rotated | Slope):
     """G with I − M… as above (28)."""
     assert not isinstance(case, Slope)
     return case.printed()
 
 
-def measure(case: Labels | Rotated | Slope, key, scale) -> Measured:
+printed = Printed(predict=as_printed, cases=printed_cases)
+
+
+def measure(case: Labels | Rotated | Slope) -> Measured:
     """Forward passes; for (25) the gradient of the exact loss over all matrices."""
     return case.measured()
 
@@ -109,13 +112,3 @@ def measure(case: Labels | Rotated | Slope, key, scale) -> Measured:
 def decoy(case: Labels | Rotated | Slope):
     """No mask; rotation forgotten; r_i without Σ."""
     return case.decoy()
-
-
-CLAIM = Claim(
-    "ahn2023/equation-22",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed, cases=printed_cases),
-)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.ahn2023._multi_layer import (
     LAYERS,
     Setting,
@@ -42,7 +42,7 @@ def predict(case: Case):
     return float(case.setting.dimension)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Differences of the exact loss along the flow's direction, over Σ‖∇f‖²."""
     setting, d = case.setting, case.setting.dimension
     A = setting.multiples(np.array(case.a))
@@ -65,12 +65,3 @@ def measure(case: Case, key, scale) -> Measured:
 def decoy(case: Case):
     """As fast as gradient flow: the rate if r_i had the 1/d that it has below (25)."""
     return 1.0
-
-
-CLAIM = Claim(
-    "ahn2023/equation-26",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

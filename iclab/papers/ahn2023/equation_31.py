@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured
 from iclab.papers.ahn2023._equivariance import Labels, Rotated, instance
 from iclab.papers.ahn2023._two_inputs import LAYERS, Derivatives, derivatives
 from iclab.theory import scalar_transformer_loss
@@ -96,7 +96,7 @@ def printed(case: Labels | Rotated | Slopes):
     return case.printed()
 
 
-def measure(case: Labels | Rotated | Slopes, key, scale) -> Measured:
+def measure(case: Labels | Rotated | Slopes) -> Measured:
     """Forward passes; for the slopes the gradient of the exact loss in A and B."""
     return case.measured()
 
@@ -104,13 +104,3 @@ def measure(case: Labels | Rotated | Slopes, key, scale) -> Measured:
 def decoy(case: Labels | Rotated | Slopes):
     """No mask; rotation forgotten; r_j without Σ."""
     return case.decoy()
-
-
-CLAIM = Claim(
-    "ahn2023/equation-31",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed),
-)

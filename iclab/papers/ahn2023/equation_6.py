@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import jax
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Measured, rounded
 from iclab.papers.ahn2023._single_layer import (
     Nodes,
     prompt_nodes,
@@ -51,7 +51,7 @@ def printed(case: Case):
     return float(nodes.weights @ _printed_errors(case, nodes))
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """The loss (5) with k = 1, by the model's forward pass."""
     nodes = prompt_nodes(case.covariance, case.samples)
     value = float(squared_error(case.P, case.Q, nodes))
@@ -75,13 +75,3 @@ def _printed_errors(case: Case, nodes: Nodes) -> np.ndarray:
 
 
 _half_loss = jax.jit(lsa_full_loss)
-
-
-CLAIM = Claim(
-    "ahn2023/equation-6",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed),
-)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Sentence, Tables
+from iclab.evidence import Evidence, Sentence, Tables
 from iclab.papers._drawing import (
     BLACK,
     BLUE,
@@ -24,6 +24,7 @@ from iclab.papers.ahn2023._experiments import (
     Plain,
     exact_loss,
     first_run,
+    is_run,
     plain_jobs,
     stacked_runs,
     standard_deviations,
@@ -32,6 +33,11 @@ from iclab.papers.ahn2023._experiments import (
     training_words,
 )
 from iclab.theory import optimal_steps
+
+Settings = Plain
+jobs = plain_jobs
+seeded = True
+trains = is_run
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
@@ -238,17 +244,3 @@ def expect(tables: Tables) -> list[Evidence]:
             in_view=True,
         ),
     ]
-
-
-FIGURE = Figure(
-    "ahn2023/figure-1",
-    "Training with B = 0: distances to the stationary point, and loss",
-    plain_jobs,
-    compute,
-    draw,
-    expect,
-    said=said,
-    settings=Plain,
-    seeded=True,
-    trains=lambda settings: "run" in settings,
-)

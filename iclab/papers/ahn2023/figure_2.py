@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Sentence, Tables
+from iclab.evidence import Evidence, Sentence, Tables
 from iclab.papers._drawing import heat_map, sheet
 from iclab.papers._training_runs import mean_diagonal, to_multiples
 from iclab.papers.ahn2023._experiments import (
     Plain,
+    is_run,
     plain_jobs,
     train_on_batch,
     training_words,
@@ -18,6 +19,10 @@ from iclab.papers.ahn2023._experiments import (
 from iclab.theory import optimal_steps
 
 _RUN = "run 1"
+
+Settings = Plain
+seeded = True
+trains = is_run
 
 
 def jobs(settings: Plain) -> dict[str, dict[str, Any]]:
@@ -138,17 +143,3 @@ def expect(tables: Tables) -> list[Evidence]:
             in_view=True,
         ),
     ]
-
-
-FIGURE = Figure(
-    "ahn2023/figure-2",
-    "Weights learned with B = 0, beside the exact optimum",
-    jobs,
-    compute,
-    draw,
-    expect,
-    said=said,
-    settings=Plain,
-    seeded=True,
-    trains=lambda settings: "run" in settings,
-)

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Sentence, Tables
+from iclab.evidence import Evidence, Sentence, Tables
 from iclab.papers._drawing import (
     BLACK,
     BLUE,
@@ -28,12 +28,18 @@ from iclab.papers.ahn2023._experiments import (
     first_run,
     free_jobs,
     fresh_losses,
+    is_run,
     stacked_runs,
     train_multiples,
     train_on_batch,
     training_words,
 )
 from iclab.theory import optimal_gd_plus_plus, optimal_steps
+
+Settings = Free
+jobs = free_jobs
+seeded = True
+trains = is_run
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
@@ -233,17 +239,3 @@ def _loss_panel(
     optimum, plain = float(exact["optimum"]), float(exact["plain_optimum"])
     label = f"exact optimum {optimum:.4f} ({plain:.4f} if B = 0)"
     axis.axhline(optimum, color=GREY, linestyle=":", label=label)
-
-
-FIGURE = Figure(
-    "ahn2023/figure-3",
-    "Training with B free: distances to the stationary point, and losses",
-    free_jobs,
-    compute,
-    draw,
-    expect,
-    said=said,
-    settings=Free,
-    seeded=True,
-    trains=lambda settings: "run" in settings,
-)

@@ -7,18 +7,23 @@ import jax
 import numpy as np
 from matplotlib.figure import Figure as Picture, SubFigure
 
-from iclab.evidence import Evidence, Figure, Sentence, Tables
+from iclab.evidence import Evidence, Sentence, Tables
 from iclab.papers._drawing import heat_map, parts, sheet
 from iclab.papers._training_runs import mean_diagonal, to_multiples
 from iclab.papers.ahn2023._experiments import (
     Free,
     free_jobs,
+    is_run,
     train_on_batch,
     training_words,
 )
 from iclab.theory import optimal_gd_plus_plus
 
 _RUN = "run 1"
+
+Settings = Free
+seeded = True
+trains = is_run
 
 
 def jobs(settings: Free) -> dict[str, dict[str, Any]]:
@@ -163,17 +168,3 @@ def _rows(
     bar = page.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=30)
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=8)
-
-
-FIGURE = Figure(
-    "ahn2023/figure-4",
-    "Weights learned with B free, beside the exact optimum",
-    jobs,
-    compute,
-    draw,
-    expect,
-    said=said,
-    settings=Free,
-    seeded=True,
-    trains=lambda settings: "run" in settings,
-)

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure as Picture
 
 from iclab.algorithms import LeastSquares
 from iclab.evaluation import sampled_risk
-from iclab.evidence import Evidence, Figure, Tables, largest, setting
+from iclab.evidence import Evidence, Tables, largest, setting
 from iclab.models import LinearTransformer
 from iclab.papers._drawing import (
     BLACK,
@@ -31,11 +31,7 @@ from iclab.papers._drawing import (
 )
 from iclab.papers.ahn2023._experiments import whitened_draws
 from iclab.tasks import LinearRegression
-from iclab.theory import (
-    optimal_gd_plus_plus,
-    optimal_steps,
-    wishart_quadrature,
-)
+from iclab.theory import optimal_gd_plus_plus, optimal_steps, wishart_quadrature
 
 # Where residual polynomials are drawn, and the bins of the spectrum.
 _GRID = np.linspace(0, 4, 401)
@@ -369,14 +365,3 @@ def _decades(axis: Axes, ticks: tuple[float, ...]) -> None:
     axis.set_yscale("log")
     axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axis.minorticks_off()
-
-
-FIGURE = Figure(
-    "ahn2023/figure-optimal-steps",
-    "Optimal step sizes, residual polynomials and losses by depth",
-    jobs,
-    compute,
-    draw,
-    expect,
-    settings=Settings,
-)

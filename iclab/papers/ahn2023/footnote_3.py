@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from iclab.core import Prompt
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.models import LinearTransformer
 from iclab.papers.ahn2023._fixed_prompts import Batch, layers, prompts
 
@@ -35,7 +35,7 @@ def decoy(case: Case):
     return np.ones(case.layers)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Derivatives by B_0 … B_{k−1} of the mean squared error on random prompts."""
     A, B = layers(case.layers, 3)
     batch = prompts(50, 3, 5)
@@ -57,12 +57,3 @@ def _slopes(B, A, batch: Batch):
         return target - model.in_token_space(Prompt(x, y, query))
 
     return jnp.mean(jax.vmap(error)(*batch) ** 2)
-
-
-CLAIM = Claim(
-    "ahn2023/footnote-3",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from iclab.core import Prompt
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Measured, rounded
 from iclab.models import LinearTransformer
 from iclab.papers.ahn2023._fixed_prompts import Batch, layers, prompts
 
@@ -47,7 +47,7 @@ def decoy(case: Case):
     return _summary(case, _iterates(case, case.A[:-1], -1.0), 1.0)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """The query's label after each of k layers, and the Hessian of (10)."""
     labels, hessian = map(np.asarray, _run(case.A[:-1], case.prompt))
     value = np.append(labels, np.linalg.eigvalsh(hessian))
@@ -83,13 +83,3 @@ def _run(A, prompt):
     labels = model.streams_in_token_space(Prompt(X, y, query))[:, -1]
     hessian = jax.hessian(lambda w: jnp.sum((X @ w - y) ** 2) / (2 * len(y)))
     return labels, hessian(jnp.ones(len(query)))
-
-
-CLAIM = Claim(
-    "ahn2023/lemma-2",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed),
-)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured, Printed
 from iclab.papers.ahn2023._component_minima import (
     Component,
     flat_directions,
@@ -28,11 +28,14 @@ def predict(case: Component):
     return np.append(of_lemma, d * (d + 1) / 2)
 
 
-def printed(case: Component):
+def as_printed(case: Component):
     """⟨C, E⟩ a sum without its 1/n, hence n times (19); and a unique minimiser."""
     of_lemma = predict(case)[:-1]
     of_lemma[2] *= case.samples
     return np.append(of_lemma, 0)
+
+
+printed = Printed(predict=as_printed, nearby=True)
 
 
 def decoy(case: Component):
@@ -42,7 +45,7 @@ def decoy(case: Component):
     return np.append(of_lemma, predict(case)[-1])
 
 
-def measure(case: Component, key, scale) -> Measured:
+def measure(case: Component) -> Measured:
     """Moments by quadrature, and how many directions f_j is flat in."""
     found = measured_component(case)
     value = np.append(found.value, flat_directions(case))
@@ -54,13 +57,3 @@ def _coefficient(case: Component) -> float:
     """(n−1)/n + (d+2)/n, as (19) has it."""
     d, n = len(case.variances), case.samples
     return (n - 1) / n + (d + 2) / n
-
-
-CLAIM = Claim(
-    "ahn2023/lemma-6",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed, beside=True),
-)

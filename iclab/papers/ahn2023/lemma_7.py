@@ -5,7 +5,7 @@ import functools
 import jax
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.ahn2023._component_minima import (
     Component,
     measured_component,
@@ -36,7 +36,7 @@ def predict(case: Component):
     return predicted_component(mean, mean * Gamma[j, j], P[-1, -1] * Q[j, j])
 
 
-def measure(case: Component, key, scale) -> Measured:
+def measure(case: Component) -> Measured:
     """Moments by quadrature and the minimiser that they give."""
     return measured_component(case)
 
@@ -52,12 +52,3 @@ def decoy(case: Component):
 def _theory(covariance, scale, samples):
     """Γ, and the weights (P, Q) of Theorem 1 with γ = `scale`."""
     return gamma_matrix(covariance, samples), *ahn_optimum(covariance, samples, scale)
-
-
-CLAIM = Claim(
-    "ahn2023/lemma-7",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.ahn2023._multi_layer import (
     LAYERS,
     Setting,
@@ -43,7 +43,7 @@ def predict(case: Case):
     return np.full(6, float(loss))
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """The exact loss with the layers in each order."""
     A = case.setting.multiples(np.array(case.a))
     rounding, _ = round_off(A, case.setting)
@@ -62,12 +62,3 @@ def decoy(case: Case):
 def _losses(A: np.ndarray, setting: Setting) -> np.ndarray:
     orders = itertools.permutations(range(LAYERS))
     return np.array([loss_and_gradient(A[list(o)], setting)[0] for o in orders])
-
-
-CLAIM = Claim(
-    "ahn2023/lemma-8",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from iclab.core import Prompt
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.models import LinearTransformer
 from iclab.papers.ahn2023._fixed_prompts import Batch, layers, prompts
 
@@ -44,7 +44,7 @@ def decoy(case: Case):
     return _summary(np.sum(Y**2, axis=1))
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Squared errors (5) of the model, whose query has the label 0.
 
     The last number is by how much any other entry of Z_k moves when the query's label
@@ -90,12 +90,3 @@ def _errors(A, B, batch: Batch):
         return target - model.in_token_space(Prompt(x, y, query))
 
     return jax.vmap(error)(*batch)
-
-
-CLAIM = Claim(
-    "ahn2023/lemma-9",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

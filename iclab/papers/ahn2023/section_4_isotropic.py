@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.papers.ahn2023._single_layer import moments
 
 
@@ -31,7 +31,7 @@ def predict(case: Case):
     return _weights(case, case.dimension + 2)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Solve for the minimiser of the exact loss; neither A nor b is told its form."""
     d = case.dimension
     found = moments(np.eye(d), case.samples)
@@ -53,12 +53,3 @@ def _weights(case: Case, fourth: int) -> np.ndarray:
     d, n = case.dimension, case.samples
     step = 1 / ((n - 1) / n + fourth / n)
     return np.array([-step, -step, 0, d * (1 - step)])
-
-
-CLAIM = Claim(
-    "ahn2023/section-4-isotropic",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

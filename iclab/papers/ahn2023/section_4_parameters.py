@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import jax
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured
 from iclab.papers.ahn2023._single_layer import prompt_nodes, rotated, squared_error
 
 _COVARIANCE = rotated((1.6, 0.2))
@@ -41,7 +41,7 @@ def decoy(case: Case):
     return np.array([d + 1, d])
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Derivatives of the exact loss by every entry of P and Q, at random weights."""
     nodes = prompt_nodes(_COVARIANCE, case.samples)
     P, Q = np.random.default_rng([case.samples, 4]).standard_normal((2, 3, 3))
@@ -57,13 +57,3 @@ def measure(case: Case, key, scale) -> Measured:
 
 
 _slopes = jax.jit(jax.grad(squared_error, argnums=(0, 1)))
-
-
-CLAIM = Claim(
-    "ahn2023/section-4-parameters",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed),
-)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import STANDARD_ERRORS, Claim, Measured, Printed
+from iclab.evidence import STANDARD_ERRORS, Measured
 from iclab.papers.ahn2023._single_layer import moments, rotated
 
 
@@ -42,7 +42,7 @@ def decoy(case: Case):
     return np.append(root, [-1, -1])
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Minimise the exact loss at n, and multiply with a sampled Gram matrix."""
     A, change = _best(case)
     return _with_extremes(case, A, change, A @ _gram(case))
@@ -84,13 +84,3 @@ def _with_extremes(
         "Gram matrix"
     )
     return Measured(value, error, reason)
-
-
-CLAIM = Claim(
-    "ahn2023/section-4-remark-1",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed),
-)

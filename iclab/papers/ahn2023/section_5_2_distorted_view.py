@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Measured, rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ def decoy(case: Case):
     return _summary(case, np.linalg.inv(case.W) @ case.latent)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Least squares on the distorted inputs and the labels of the latent ones.
 
     The covariance is averaged over w̄ with entries ±1: exact for second moments.
@@ -82,13 +82,3 @@ def _power(matrix: np.ndarray, exponent: float) -> np.ndarray:
     """A power of a symmetric positive matrix."""
     eigenvalues, basis = np.linalg.eigh(matrix)
     return (basis * eigenvalues**exponent) @ basis.T
-
-
-CLAIM = Claim(
-    "ahn2023/section-5.2-distorted-view",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed),
-)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.ahn2023._multi_layer import AXES, setting
 
 _GOLDEN = (5**0.5 - 1) / 2
@@ -36,7 +36,7 @@ def predict(case: Case):
     return np.array([alpha, np.sqrt(1 - d * alpha**2 / np.sum(M**2))])
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Search α by golden sections, knowing nothing but ‖M − αI‖_F/‖M‖_F."""
     M = case.matrix
     size = float(np.linalg.norm(M))
@@ -67,12 +67,3 @@ def decoy(case: Case):
 def _distance(M: np.ndarray, alpha: float) -> float:
     """‖M − αI‖_F/‖M‖_F."""
     return float(np.linalg.norm(M - alpha * np.eye(len(M))) / np.linalg.norm(M))
-
-
-CLAIM = Claim(
-    "ahn2023/section-5.3-distance",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

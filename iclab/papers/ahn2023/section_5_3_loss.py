@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from iclab.core import Prompt
-from iclab.evidence import Claim, Measured, Printed, averaged
+from iclab.evidence import Measured, Printed, averaged
 from iclab.models import LinearTransformer
 from iclab.papers.ahn2023._multi_layer import (
     LAYERS,
@@ -42,12 +42,15 @@ def predict(case: Case):
     return optimal_steps(case.setting.dimension, case.setting.samples, LAYERS)[1]
 
 
-def printed(case: Case):
+def as_printed(case: Case):
     """Training reaches 0."""
     return 0.0
 
 
-def measure(case: Case, key, scale) -> Measured:
+printed = Printed(predict=as_printed, nearby=True)
+
+
+def measure(case: Case, key) -> Measured:
     """Descend on the exact loss from Gaussian matrices; run the layers that result."""
     found = trained(case.setting, LAYERS, case.starts)
     if case.prompts:
@@ -89,17 +92,6 @@ def numbers(results):
     (loss,) = (
         one.measured
         for name, one in results.items()
-        if name.endswith("end of training") and not one.printed
+        if name.endswith("end of training")
     )
     return {"loss": loss, "share": loss / 5}
-
-
-CLAIM = Claim(
-    "ahn2023/section-5.3-loss",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed, beside=True),
-    numbers=numbers,
-)

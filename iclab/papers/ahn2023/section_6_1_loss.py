@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Measured, Printed, rounded
 from iclab.papers.ahn2023._equivariance import forward
 from iclab.papers.ahn2023._two_inputs import LAYERS, derivatives
 from iclab.theory import optimal_gd_plus_plus, optimal_steps, wishart_moments_zonal
@@ -39,12 +39,15 @@ def predict(case: Case):
     return optimal_gd_plus_plus(case.dimension, case.samples, LAYERS)[2]
 
 
-def printed(case: Case):
+def as_printed(case: Case):
     """Training reaches 0."""
     return 0.0
 
 
-def measure(case: Case, key, scale) -> Measured:
+printed = Printed(predict=as_printed, nearby=True)
+
+
+def measure(case: Case) -> Measured:
     """The loss of the network at the weights found, or beside them if less there."""
     d, n = case.dimension, case.samples
     if case.rational:
@@ -101,14 +104,3 @@ def numbers(results):
         "plain": few.decoy,
         "more": more.measured,
     }
-
-
-CLAIM = Claim(
-    "ahn2023/section-6.1-loss",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed, beside=True),
-    numbers=numbers,
-)

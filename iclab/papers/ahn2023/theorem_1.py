@@ -6,7 +6,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed, Scale
+from iclab.evidence import Measured, Printed, Scale
 from iclab.papers.ahn2023._single_layer import Moments, moments, rotated
 from iclab.papers.ahn2023._single_layer_search import Ends, families, search
 from iclab.theory import ahn_optimum
@@ -41,9 +41,12 @@ def predict(case: Case):
     return _summary(case, P[-1, -1] * Q[:-1, :-1])
 
 
-def printed(case: Case):
+def as_printed(case: Case):
     """The same with one minimum up to scale in every dimension."""
     return np.append(predict(case)[:-1], 1)
+
+
+printed = Printed(predict=as_printed, nearby=True)
 
 
 def decoy(case: Case):
@@ -52,7 +55,7 @@ def decoy(case: Case):
     return _summary(case, -np.linalg.inv(Gamma))
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case, scale) -> Measured:
     """L-BFGS on the exact loss from random starts, with all of b and A free."""
     ends, exact = _searched(scale)[case], _problem(case)
     lowest = ends.losses.min()
@@ -102,13 +105,3 @@ def _searched(scale: Scale) -> dict[Case, Ends]:
 
 
 _optimum = jax.jit(ahn_optimum, static_argnames="samples")
-
-
-CLAIM = Claim(
-    "ahn2023/theorem-1",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed, beside=True),
-)

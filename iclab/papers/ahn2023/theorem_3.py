@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers._training_runs import mean_diagonal
 from iclab.papers.ahn2023._multi_layer import (
     Minimum,
@@ -48,7 +48,7 @@ def predict(case: Case):
     return np.array([loss, loss, *steps, 0.0])
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Descents on the exact loss, over all matrices and over diagonal ones."""
     setting, d = case.setting, case.setting.dimension
     full = trained(setting, _LAYERS, case.starts)
@@ -77,12 +77,3 @@ def decoy(case: Case):
 def _distance(found: Minimum, rounding: float) -> float:
     """How far from the minimum the descent may have stopped."""
     return (found.slope + rounding) / found.curvature
-
-
-CLAIM = Claim(
-    "ahn2023/theorem-3",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

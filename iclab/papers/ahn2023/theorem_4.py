@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers._training_runs import mean_diagonal
 from iclab.papers.ahn2023._multi_layer import (
     LAYERS,
@@ -56,7 +56,7 @@ def predict(case: Stationary | Trained):
     return np.array([loss, *steps, 0.0])
 
 
-def measure(case: Stationary | Trained, key, scale) -> Measured:
+def measure(case: Stationary | Trained) -> Measured:
     """Derivatives of the exact loss in every entry, or descents on it."""
     setting = case.setting
     d, n = setting.dimension, setting.samples
@@ -93,12 +93,3 @@ def _norms(setting: Setting, A: np.ndarray, layers: int) -> np.ndarray:
     """‖∇f‖_F of every layer."""
     _, gradient = loss_and_gradient(A, setting)
     return np.linalg.norm(gradient[:layers], axis=(1, 2))
-
-
-CLAIM = Claim(
-    "ahn2023/theorem-4",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

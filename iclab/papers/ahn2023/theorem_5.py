@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.ahn2023._multi_layer import AXES, setting
 from iclab.papers.ahn2023._sampled_gradient import SLOPES, Sampled
 from iclab.papers.ahn2023._two_inputs import LAYERS, derivatives
@@ -53,7 +53,7 @@ def predict(case: Exact | Sampled):
     return np.zeros(2 * case.layers if isinstance(case, Exact) else SLOPES)
 
 
-def measure(case: Exact | Sampled, key, scale) -> Measured:
+def measure(case: Exact | Sampled, key) -> Measured:
     """Derivatives in every entry, from the model on all prompts or from sampled S."""
     if isinstance(case, Sampled):
         d, n = case.setting.dimension, case.setting.samples
@@ -72,12 +72,3 @@ def decoy(case: Exact | Sampled):
         return case.exact_slopes(a, 0 * a)
     a = -np.asarray(optimal_steps(2, case.samples, case.layers)[0])
     return case.norms(a, 0 * a)[0]
-
-
-CLAIM = Claim(
-    "ahn2023/theorem-5",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

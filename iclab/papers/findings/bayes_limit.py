@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from iclab.algorithms import Ridge
 from iclab.evaluation import sampled_risk
-from iclab.evidence import STANDARD_ERRORS, Claim, Measured
+from iclab.evidence import STANDARD_ERRORS, Measured
 from iclab.tasks import LinearRegression
 from iclab.theory import optimal_filter
 
@@ -85,12 +85,3 @@ def measure(case: Case, key, scale) -> Measured:
         f" for what layers beyond {_DEEPER} may gain"
     )
     return Measured(mean, STANDARD_ERRORS * error + rest, reason)
-
-
-CLAIM = Claim(
-    "findings/bayes-limit",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Tables, largest, setting, smallest
+from iclab.evidence import Evidence, Tables, largest, setting, smallest
 from iclab.papers._drawing import BLACK, CURVES, legend_below, panel, parts, sheet
 from iclab.theory import (
     looped_optimum,
@@ -159,14 +159,3 @@ def expect(tables: Tables) -> list[Evidence]:
             in_view=True,
         ),
     ]
-
-
-FIGURE = Figure(
-    "findings/figure-layers-of-bayes",
-    "How many layers is the Bayes rule worth?",
-    jobs,
-    compute,
-    draw,
-    expect,
-    settings=Settings,
-)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.findings._spectra import spectrum
 from iclab.theory import optimal_steps, wishart_quadrature
 
@@ -49,7 +49,7 @@ def decoy(case: Case):
     return np.array([*np.sort(1 / nodes), loss])
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """The polynomial 1 + Σc_jλʲ of least mean square, its zeros and what it leaves."""
     eigenvalues, chances = spectrum(case.dimension, case.samples)
     powers = eigenvalues[:, None] ** np.arange(1, case.steps + 1)
@@ -65,12 +65,3 @@ def measure(case: Case, key, scale) -> Measured:
     error = 1e4 * np.finfo(float).eps * condition * np.abs(value)
     reason = f"float64 round-off of least squares of condition {condition:.1g}"
     return Measured(value, error, reason)
-
-
-CLAIM = Claim(
-    "findings/gauss-rule",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

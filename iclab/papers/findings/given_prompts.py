@@ -14,13 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from iclab.core import Prompt
-from iclab.evidence import STANDARD_ERRORS, Claim, Measured, rounded
+from iclab.evidence import STANDARD_ERRORS, Measured, rounded
 from iclab.models import LinearTransformer, LoopedTransformer
-from iclab.theory import (
-    looped_loss_given,
-    sampled_looped_loss,
-    transformer_loss_given,
-)
+from iclab.theory import looped_loss_given, sampled_looped_loss, transformer_loss_given
 
 _SIGMA = np.array([[1.0, 0.3], [0.3, 0.5]])
 _OMEGA = np.array([[0.7, -0.2], [-0.2, 1.1]])
@@ -116,7 +112,7 @@ def _formula(case: Case, A: np.ndarray) -> float:
     )
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Squared errors of the model, summed over roots of Ω, of Σ and of the noise."""
     if case.drawn:
         return _on_drawn_inputs()
@@ -160,12 +156,3 @@ def _on_drawn_inputs() -> Measured:
 
 def _inputs() -> np.ndarray:
     return np.random.default_rng(4).standard_normal((_EXAMPLES, 2))
-
-
-CLAIM = Claim(
-    "findings/given-prompts",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

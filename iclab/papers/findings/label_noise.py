@@ -16,7 +16,7 @@ import numpy as np
 
 from iclab.core import AbstractPredictor, Prompt
 from iclab.evaluation import sampled_risk
-from iclab.evidence import Claim, Measured, averaged, rounded
+from iclab.evidence import Measured, averaged, rounded
 from iclab.models import LinearSelfAttention, LinearTransformer, LoopedTransformer
 from iclab.tasks import LinearRegression
 from iclab.theory import (
@@ -198,12 +198,3 @@ def _losses(case: Case, noise: float, trained: float | None = None) -> np.ndarra
             looped_loss(_MULTIPLE, jnp.asarray(_U), **prompts, loops=2),
         ]
     )
-
-
-CLAIM = Claim(
-    "findings/label-noise",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

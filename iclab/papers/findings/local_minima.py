@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from iclab.core import Prompt
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.models import LinearSelfAttention, LinearTransformer
 from iclab.theory import ahn_optimum, gamma_matrix, lsa_optimum
 
@@ -65,7 +65,7 @@ def decoy(case: Case):
     return np.array([predict(other)[0], 0.0, predict(case)[2]])
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """The model's loss over every prompt, and its first and second derivatives."""
     point = _weights(case)
     prompts = _prompts(case)
@@ -132,12 +132,3 @@ def _prompts(case: Case):
 
 def _listed(numbers: np.ndarray) -> str:
     return ", ".join(f"{one:.2g}" for one in numbers)
-
-
-CLAIM = Claim(
-    "findings/local-minima",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

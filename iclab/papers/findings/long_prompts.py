@@ -13,7 +13,7 @@ from math import comb, prod
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.theory import looped_expansion, looped_flow, looped_optimum
 
 
@@ -51,7 +51,7 @@ def decoy(case: Case):
     return np.array([*other, *predict(case)[2:]])
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """The minimum of E tr(I − aS)²ᴸ, and its slope, in rational arithmetic."""
     d, n, L = case.dimension, case.samples, case.loops
     terms = _terms(d, n, L)
@@ -95,12 +95,3 @@ def _moment(d: int, n: int, k: int) -> Fraction:
             total += comb(k, 2 * j) * comb(j, i) * (-1) ** i * y
     trace = Fraction(prod(2 * n + 2 * j for j in range(k)), n**k)
     return trace * total * Fraction(2, 2**k)
-
-
-CLAIM = Claim(
-    "findings/long-prompts",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

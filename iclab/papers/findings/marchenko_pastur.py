@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.theory import (
     marchenko_pastur_looped_optimum,
     marchenko_pastur_optimal_steps,
@@ -55,7 +55,7 @@ def decoy(case: Case):
     return wrong
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case, scale) -> Measured:
     """Minima over steps on the spectrum of one sample covariance."""
     h = _spectrum(case.ratio, scale)
     L = case.depth
@@ -91,12 +91,3 @@ def _spectrum(ratio: float, scale) -> np.ndarray:
     n = round(d / ratio)
     X = np.random.default_rng([d, n]).standard_normal((d, n))
     return np.clip(np.linalg.eigvalsh(X @ X.T / n), 0, None)
-
-
-CLAIM = Claim(
-    "findings/marchenko-pastur",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

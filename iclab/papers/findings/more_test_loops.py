@@ -12,11 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from iclab.core import Prompt
-from iclab.evidence import STANDARD_ERRORS, Claim, Measured
+from iclab.evidence import STANDARD_ERRORS, Measured
 from iclab.models import LoopedTransformer
 from iclab.theory import looped_optimum, loss_by_test_loops
 
 _LOOPS = 12
+
+relation = "<="
 
 
 @dataclass(frozen=True)
@@ -95,13 +97,3 @@ def _losses(case: Case, count: int, key) -> np.ndarray:
 
     X = jax.random.normal(key, (count, n, d))
     return np.asarray(jax.jit(lambda X: jax.lax.map(one, X, batch_size=1000))(X))
-
-
-CLAIM = Claim(
-    "findings/more-test-loops",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-)

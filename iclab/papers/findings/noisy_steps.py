@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import least_squares
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.findings._spectra import spectrum
 from iclab.theory import looped_optimum, optimal_filter, optimal_steps
 
@@ -75,7 +75,7 @@ def decoy(case: Case):
     return np.array([free, looped, free, shared])
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """The least that searches over steps find, and least squares over filters."""
     random, k = np.random.default_rng(case.steps), case.steps
 
@@ -110,12 +110,3 @@ def _least_of_filters(case: Case) -> float:
     size = np.linalg.norm(columns, axis=0)
     found, *_ = np.linalg.lstsq(columns / size, target, rcond=None)
     return float(np.sum((target - columns / size @ found) ** 2))
-
-
-CLAIM = Claim(
-    "findings/noisy-steps",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from iclab.core import Prompt
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.models import LinearSelfAttention
 from iclab.theory import lsa_optimum, optimal_preconditioner
 
@@ -47,7 +47,7 @@ def decoy(case: Case):
     return float(prompt.target) if predict(case) == 0 else 0.0
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """The layer with the weights of Theorem 4.1 of zhang2023, on one such prompt."""
     model = LinearSelfAttention(*lsa_optimum(_covariance(case), case.length))
     value = float(model(_prompt(case)))
@@ -68,12 +68,3 @@ def _prompt(case: Case) -> Prompt:
         P = np.asarray(optimal_preconditioner(_covariance(case), case.length))
         query = np.linalg.solve(P, query)
     return Prompt(*map(jnp.asarray, (examples, examples @ w, query, query @ w)))
-
-
-CLAIM = Claim(
-    "findings/orthogonal-query",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -12,14 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import least_squares
 
-from iclab.evidence import STANDARD_ERRORS, Claim, Measured
-from iclab.theory import (
-    optimal_gd_plus_plus,
-    optimal_steps,
-    scalar_transformer_loss,
-)
+from iclab.evidence import STANDARD_ERRORS, Measured
+from iclab.theory import optimal_gd_plus_plus, optimal_steps, scalar_transformer_loss
 
 _DIMENSION, _SAMPLES, _LAYERS = 5, 20, 3
+
+relation = "<="
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ def decoy(case: Case):
     return np.array([0.9, 1.0, 1.01])
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Gauss–Newton on the spectra of a batch, from the exact optimum."""
     a, b, least = _optimum(case.free)
     start = np.concatenate([a, b[:-1]]) if case.free else a
@@ -115,13 +113,3 @@ def _spectra(prompts: int) -> np.ndarray:
     random = np.random.default_rng(prompts)
     X = random.standard_normal((prompts, _SAMPLES, _DIMENSION))
     return np.linalg.eigvalsh(np.einsum("pni,pnj->pij", X, X) / _SAMPLES)
-
-
-CLAIM = Claim(
-    "findings/rare-prompts",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-)

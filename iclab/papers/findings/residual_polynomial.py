@@ -12,13 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.algorithms import (
-    GradientDescent,
-    GradientDescentPlusPlus,
-    IterativeNewton,
-)
+from iclab.algorithms import GradientDescent, GradientDescentPlusPlus, IterativeNewton
 from iclab.core import Prompt
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.theory import residual_polynomial
 
 _PLACES = np.array([0.1, 0.5, 1.0, 1.7, 2.5])
@@ -60,7 +56,7 @@ def decoy(case: Case):
     return _at_places(coefficients)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """What is left of the label ⟨w, x⟩ = 1 on prompts of one example √h."""
     eta = -jnp.array(case.a)
     if case.b is None:
@@ -85,12 +81,3 @@ def measure(case: Case, key, scale) -> Measured:
 
 def _at_places(coefficients: np.ndarray) -> np.ndarray:
     return np.polynomial.polynomial.polyval(_PLACES, coefficients)
-
-
-CLAIM = Claim(
-    "findings/residual-polynomial",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import jax
 import numpy as np
 
-from iclab.evidence import STANDARD_ERRORS, Claim, Measured
+from iclab.evidence import STANDARD_ERRORS, Measured
 from iclab.theory import mean_performance_gap, sampled_performance_gap
 
 
@@ -47,7 +47,7 @@ def decoy(case: Case):
     return np.full(2, clean)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case, scale) -> Measured:
     """Both regressions on the labels of drawn tables."""
     draws = {"smoke": 4000, "desk": 20_000, "paper": 200_000}[scale]
     mean, error, _ = _gaps(case, draws)
@@ -84,12 +84,3 @@ def _gaps(case: Case, draws: int) -> tuple[float, float, float]:
     gaps = np.concatenate(found)
     error = gaps[:, 0].std() / len(gaps) ** 0.5
     return float(gaps[:, 0].mean()), float(error), float(gaps[:, 1].mean())
-
-
-CLAIM = Claim(
-    "findings/ridge-gap",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.theory import largest_initial_scale, lsa_optimum
 from iclab.training import lsa_gradient_flow
 
@@ -44,7 +44,7 @@ def decoy(case: Case):
     return np.zeros(4)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Where gradient flow on the population loss comes to rest."""
     covariance = jnp.asarray(_COVARIANCE)
     sigma = case.times * float(largest_initial_scale(covariance, _LENGTH))
@@ -56,12 +56,3 @@ def measure(case: Case, key, scale) -> Measured:
     speed = float(flow.gradient_norm)
     reason = f"a flow at rest after {int(flow.step)} steps, speed {speed:.1g}"
     return Measured((u_last * U11).ravel(), _TOLERANCE, reason)
-
-
-CLAIM = Claim(
-    "findings/start-scale",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from iclab.core import Prompt
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.models import shipped
 from iclab.probes import spectral_filter
 from iclab.tasks import LinearRegression
@@ -22,6 +22,8 @@ from iclab.tasks import LinearRegression
 _DIMENSION, _EXAMPLES = 5, 8
 # Searched for the best time of the flow and the best penalty, as powers of e.
 _RANGE = (-9.0, 6.0)
+
+relation = "<="
 
 
 def cases(scale) -> dict[str, str]:
@@ -100,13 +102,3 @@ def _answers(model, prompts: Prompt) -> Answers:
     along = np.einsum("pij,pi->pj", basis, query) * np.einsum("pij,pi->pj", basis, c)
     predictions = jax.jit(jax.vmap(model))(prompts)
     return Answers(np.asarray(predictions), eigenvalues, along / eigenvalues)
-
-
-CLAIM = Claim(
-    "findings/trained-gpt2",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import roots_genlaguerre, roots_jacobi
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.findings._all_weights import least, mean_loss
 from iclab.theory import looped_loss, looped_optimum
 
@@ -58,7 +58,7 @@ def decoy(case: Case):
     return _mean(case, np.eye(2))
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """The least loss over all matrices, by branch and bound on its polynomial."""
     loss, place = least(mean_loss(case.samples, case.loops), _TOLERANCE)
     a, b, epsilon = place
@@ -96,12 +96,3 @@ def _mean(case: Case, A: np.ndarray) -> float:
     )
     G = np.linalg.matrix_power(np.eye(2) - S @ A, case.loops)
     return float(np.sum(chances * np.sum(G**2, axis=(-2, -1))))
-
-
-CLAIM = Claim(
-    "findings/turned-optimum",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.findings._turned import loss
 from iclab.theory import looped_loss, looped_optimum
 
@@ -44,7 +44,7 @@ def decoy(case: Case):
     return np.array([46.0, 46.0]) if case.limit else 0.0
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Curvature of the loss, averaged word by word; or least losses times n²."""
     n = case.samples
     if case.limit:
@@ -62,12 +62,3 @@ def measure(case: Case, key, scale) -> Measured:
     bend = 2 * (16 * along(0.5) - along(1.0) - 15 * along(0.0)) / 3
     reason = "float64 round-off of words of up to four S"
     return Measured(bend, _UNIT * along(1.0) * 16, reason)
-
-
-CLAIM = Claim(
-    "findings/turned-weights",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from iclab.core import Prompt
-from iclab.evidence import STANDARD_ERRORS, Claim, Measured
+from iclab.evidence import STANDARD_ERRORS, Measured
 from iclab.models import LoopedTransformer
 from iclab.theory import looped_optimum, sampled_looped_loss
 
@@ -20,6 +20,8 @@ _AXES = np.array([1.0, 1.0, 0.5, 0.25, 1.0])
 # Σ⋆^½AΣ⋆^½: two planes that are turned, and a line.
 _WITNESS = np.diag([0.57, 0.57, 0.57, 0.57, 0.56])
 _WITNESS[[0, 1, 2, 3], [1, 0, 3, 2]] = 0.38, -0.38, 0.36, -0.36
+
+relation = "<="
 
 
 def cases(scale) -> dict[str, np.ndarray]:
@@ -79,13 +81,3 @@ def _losses(case: np.ndarray, count: int, key) -> np.ndarray:
 
 def _symmetric() -> float:
     return looped_optimum(len(_AXES), _SAMPLES, _LOOPS)[1]
-
-
-CLAIM = Claim(
-    "findings/turned-weights-deep",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-)

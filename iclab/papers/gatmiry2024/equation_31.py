@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured, Printed
 from iclab.papers.gatmiry2024._out_of_distribution import at_the_edge, root
+
+relation = "<="
 
 
 @dataclass(frozen=True)
@@ -37,12 +39,15 @@ def predict(case: Case):
     return np.full(2, 1 + case.spread - case.margin)
 
 
+printed = Printed(predict=predict, cases=as_printed)
+
+
 def decoy(case: Case):
     """1 + r/2 − ζ."""
     return np.full(2, 1 + case.spread / 2 - case.margin)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case, scale) -> Measured:
     """The largest eigenvalues of I − A^½Σ^outA^½ and of its negative.
 
     Random instances, and the one where all inequalities are equalities at once.
@@ -67,24 +72,12 @@ def measure(case: Case, key, scale) -> Measured:
     return Measured(value, rounding, reason)
 
 
-def numbers(results):
+def numbers(results, printed):
     """Lowest values: from the proof's start, as claimed, and from (23)."""
     name = "d=3, r=0.3, ζ=0.1"
-    printed = results[f"as printed: {name}"]
+    slip = printed[name]
     return {
-        "lowest": -printed.measured[1],
-        "allowed": -printed.predicted[1],
+        "lowest": -slip.measured[1],
+        "allowed": -slip.predicted[1],
         "right": -results[name].measured[1],
     }
-
-
-CLAIM = Claim(
-    "gatmiry2024/equation-31",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-    printed=Printed(predict=predict, cases=as_printed),
-    numbers=numbers,
-)

@@ -9,15 +9,7 @@ import jax
 import numpy as np
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import (
-    Evidence,
-    Figure,
-    Sentence,
-    Tables,
-    largest,
-    setting,
-    smallest,
-)
+from iclab.evidence import Evidence, Sentence, Tables, largest, setting, smallest
 from iclab.papers._drawing import (
     BLACK,
     CURVES,
@@ -37,6 +29,8 @@ from iclab.papers.gatmiry2024._training import (
     words,
 )
 from iclab.theory import looped_optimum
+
+trains = True
 
 
 @dataclass(frozen=True)
@@ -236,16 +230,3 @@ def expect(tables: Tables) -> list[Evidence]:
             name="far",
         ),
     ]
-
-
-FIGURE = Figure(
-    "gatmiry2024/figure-1",
-    "Training a looped layer on prompts of several lengths: loss, and distances of A",
-    jobs,
-    compute,
-    draw,
-    expect,
-    said=said,
-    settings=Settings,
-    trains=lambda settings: True,
-)

@@ -1,6 +1,6 @@
 """Figure 1: 'A converges close to I even for n < d' is true up to a factor only."""
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured, Printed
 from iclab.papers.gatmiry2024._averaged_prompts import (
     Multiples,
     Setting,
@@ -45,27 +45,19 @@ def measure(case: Setting, key, scale) -> Measured:
     return best(case, key, _DRAWS[scale])
 
 
-def printed(case: Setting):
+def as_printed(case: Setting):
     """A scale of at least 0.9."""
     return _CLOSE
 
 
-def numbers(results):
+printed = Printed(predict=as_printed, cases=multiples, relation=">=")
+
+
+def numbers(results, printed):
     """Multiples of I that are best among symmetric A."""
-    at = "as printed: d=5, n={}, L={}, A=aI"
+    at = "d=5, n={}, L={}, A=aI"
     return {
         "few_one": results["d=5, n=3, L=1"].predicted[0],
-        "few_two": results[at.format(3, 2)].measured[0],
-        "many_ten": results[at.format(20, 10)].measured[0],
+        "few_two": printed[at.format(3, 2)].measured[0],
+        "many_ten": printed[at.format(20, 10)].measured[0],
     }
-
-
-CLAIM = Claim(
-    "gatmiry2024/figure-1-reading",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed, cases=multiples, relation=">="),
-    numbers=numbers,
-)

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Sentence, Tables, largest, setting
+from iclab.evidence import Evidence, Sentence, Tables, largest, setting
 from iclab.papers._drawing import (
     BLUE,
     LETTERS,
@@ -34,6 +34,8 @@ from iclab.theory import looped_optimum, optimal_steps
 
 # Loops up to which training ends at the same loss whatever the seed.
 _STEADY = 5
+
+trains = True
 
 
 @dataclass(frozen=True)
@@ -255,16 +257,3 @@ def _summary(axis: Axes, title: str, tables: Tables) -> None:
         axis.plot(loops, ends, marker, color=color, markersize=5)
     log_scale(axis)
     axis.set_xticks(loops)
-
-
-FIGURE = Figure(
-    "gatmiry2024/figure-2",
-    "Training loops and layers: losses by step, and the exact optima of both",
-    jobs,
-    compute,
-    draw,
-    expect,
-    said=said,
-    settings=Settings,
-    trains=lambda settings: True,
-)

@@ -14,15 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
 from iclab.core import require
-from iclab.evidence import (
-    Evidence,
-    Figure,
-    Sentence,
-    Tables,
-    largest,
-    setting,
-    smallest,
-)
+from iclab.evidence import Evidence, Sentence, Tables, largest, setting, smallest
 from iclab.models import LoopedTransformer
 from iclab.papers._drawing import (
     BLACK,
@@ -83,6 +75,11 @@ def jobs(settings: Settings) -> dict[str, dict[str, Any]]:
         "exact": common | {"kind": "exact"},
         "trained": common | {"kind": "trained", "prompts": settings.prompts},
     }
+
+
+def trains(settings: Mapping[str, Any]) -> bool:
+    """Whether a job is training."""
+    return settings["kind"] == "trained"
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
@@ -310,16 +307,3 @@ def _curves(
     axis.set_yscale("log")
     axis.set_ylim(5e-3, 1e3)
     axis.set_xticks([1, *range(4, len(exact) + 1, 4)])
-
-
-FIGURE = Figure(
-    "gatmiry2024/figure-3",
-    "Loss by loops at test time, in and out of distribution: mean, median and exact",
-    jobs,
-    compute,
-    draw,
-    expect,
-    said=said,
-    settings=Settings,
-    trains=lambda settings: settings["kind"] == "trained",
-)

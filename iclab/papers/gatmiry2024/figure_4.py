@@ -11,15 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import (
-    Evidence,
-    Figure,
-    Sentence,
-    Tables,
-    largest,
-    setting,
-    smallest,
-)
+from iclab.evidence import Evidence, Sentence, Tables, largest, setting, smallest
 from iclab.papers._drawing import (
     BLACK,
     BLUE,
@@ -62,6 +54,11 @@ def jobs(settings: Settings) -> dict[str, dict[str, Any]]:
         "trained": common | {"kind": "trained"},
         "exact": common | {"kind": "exact", "most_loops": settings.most_loops},
     }
+
+
+def trains(settings: Mapping[str, Any]) -> bool:
+    """Whether a job is training."""
+    return settings["kind"] == "trained"
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
@@ -323,16 +320,3 @@ def _curvature_panel(axis: Axes, exact: Mapping[str, Any]) -> None:
     axis.minorticks_off()
     axis.set_xticks(loops)
     below(axis, 2)
-
-
-FIGURE = Figure(
-    "gatmiry2024/figure-4",
-    "Distance of A to I and to its multiples, by step and number of loops",
-    jobs,
-    compute,
-    draw,
-    expect,
-    said=said,
-    settings=Settings,
-    trains=lambda settings: settings["kind"] == "trained",
-)

@@ -1,6 +1,6 @@
 """Figure 4: with one loop A does not converge to I; with more it does not either."""
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.gatmiry2024._averaged_prompts import (
     Multiples,
     Setting,
@@ -42,13 +42,3 @@ def numbers(results):
         "two": results[at.format(2)].measured[0],
         "ten": results[at.format(10)].measured[0],
     }
-
-
-CLAIM = Claim(
-    "gatmiry2024/figure-4-reading",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    numbers=numbers,
-)

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Tables, largest, setting, smallest
+from iclab.evidence import Evidence, Tables, largest, setting, smallest
 from iclab.papers._drawing import (
     BLACK,
     CURVES,
@@ -240,14 +240,3 @@ def _matching(axis: Axes, table: Mapping[str, Any], style: Mapping[str, Any]) ->
     falling = -np.log(table["looped"])
     loops = np.interp(-np.log(table["free"]), falling, depths, right=np.nan)
     axis.plot(depths, loops, "-", **style)
-
-
-FIGURE = Figure(
-    "gatmiry2024/figure-weight-sharing",
-    "The exact price of weight sharing, by depth and by d/n",
-    jobs,
-    compute,
-    draw,
-    expect,
-    settings=Settings,
-)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Measured, rounded
 from iclab.models import LoopedTransformer
 from iclab.papers.gatmiry2024._every_prompt import every_sample, population_loss
 from iclab.papers.gatmiry2024._pairings import loop_means
@@ -66,7 +66,7 @@ def decoy(case: Case):
     return np.array([np.trace(G @ G), 0.0])
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """The model on every prompt, or sums over pairings in rational numbers.
 
     The excess is the mean of Σ_{i<j}(b_i/b_j + b_j/b_i − 2)Q_ij², never negative; b are
@@ -103,22 +103,11 @@ def _setting(case: Case) -> dict:
     return {"covariance": covariance, "samples": case.samples, "loops": case.loops}
 
 
-def numbers(results):
+def numbers(results, printed):
     """Loss and expression of the smallest counterexample, for one and two loops."""
     found = {}
     for L in (1, 2):
-        one = results[f"as printed: A=diag(1, 1/5), Σ⋆=I, n=8, L={L}"]
+        one = printed[f"A=diag(1, 1/5), Σ⋆=I, n=8, L={L}"]
         found[f"loss_{L}"] = one.measured[0]
         found[f"formula_{L}"] = one.predicted[0]
     return found
-
-
-CLAIM = Claim(
-    "gatmiry2024/lemma-4.1",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed),
-    numbers=numbers,
-)

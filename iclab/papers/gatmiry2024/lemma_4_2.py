@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured, Printed
 from iclab.papers.gatmiry2024._matrices import mean_power_from, rotated
 from iclab.papers.gatmiry2024._pairings import mean_power
 from iclab.theory import looped_delta, moment_deviation
+
+relation = "<="
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,13 @@ def predict(case: Case):
     return _bounds(case, 0.0, moment_deviation(d, n, k))
 
 
-def printed(case: Case):
+def as_printed(case: Case):
     """|α_j − λ_jᵏ| ≤ δᵏλ₁ᵏ with δ = (8Ld/√n)^{1/(2L)}, whatever n."""
     deviation = looped_delta(len(case.eigenvalues), case.samples, case.order // 2)
     return _bounds(case, deviation**case.order, deviation**case.order)
+
+
+printed = Printed(predict=as_printed, cases=printed_cases)
 
 
 def decoy(case: Case):
@@ -60,7 +65,7 @@ def decoy(case: Case):
     return _bounds(case, 0.0, 0.0)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """E Sᵏ over every S; with more than three inputs, all white, over all pairings."""
     d, n, k = len(case.eigenvalues), case.samples, case.order
     if d > 3:
@@ -79,19 +84,7 @@ def _bounds(case: Case, below: float, above: float) -> np.ndarray:
     return np.concatenate([upper, -lower, [0.0]])
 
 
-def numbers(results):
+def numbers(results, printed):
     """The moment of few examples, and what the printed bound allows."""
-    one = results["as printed: white, d=5, L=3, k=6, n=6"]
+    one = printed["white, d=5, L=3, k=6, n=6"]
     return {"alpha": one.measured[0], "allowed": one.predicted[0]}
-
-
-CLAIM = Claim(
-    "gatmiry2024/lemma-4.2",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-    printed=Printed(predict=printed, cases=printed_cases),
-    numbers=numbers,
-)

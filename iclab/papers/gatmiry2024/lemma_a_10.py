@@ -4,12 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured, Printed
 from iclab.papers.gatmiry2024._dominance import TOO_LARGE, Even, Scattered, smallest
 from iclab.theory import dominance_constant, looped_delta
 
 # ε = 1 and more than 1700 inputs leave the hypothesis no fewer samples than this.
 _MANY = 10**34
+
+relation = ">="
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,12 @@ def predict(case: Even | Scattered):
     return dominance_constant(case.dimension, case.loops)
 
 
-def printed(case: Even | Scattered):
+def as_printed(case: Even | Scattered):
     """1/4."""
     return 0.25
+
+
+printed = Printed(predict=as_printed, cases=high)
 
 
 def decoy(case: Even | Scattered):
@@ -81,7 +86,7 @@ def decoy(case: Even | Scattered):
     return TOO_LARGE * predict(case) if isinstance(case, Even) else None
 
 
-def measure(case: Even | Scattered, key, scale) -> Measured:
+def measure(case: Even | Scattered) -> Measured:
     """The smallest ‖∇L‖²/ε^{4L−2} with the largest ε that a loss allows."""
     L = case.loops
     required = Loss(case.dimension, case.samples, L)
@@ -104,18 +109,6 @@ def _edge(d: int, n: int, L: int) -> Even:
     return Even(d, n, L, (a, a - 0.1))
 
 
-def numbers(results):
+def numbers(results, printed):
     """‖∇L‖² at ε = 1, where the printed bound has begun to fail."""
-    return {"gradient": results["as printed: L=4, d=1700, n=1e34, A=aI"].measured}
-
-
-CLAIM = Claim(
-    "gatmiry2024/lemma-a.10",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation=">=",
-    printed=Printed(predict=printed, cases=high),
-    numbers=numbers,
-)
+    return {"gradient": printed["L=4, d=1700, n=1e34, A=aI"].measured}

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured
+
+relation = ">="
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ def decoy(case: Case):
     return (case.dimension - 1) ** (-(case.loops - 1) / case.loops)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case, scale) -> Measured:
     """The smallest Σx^{4L−2}/(Σx^{2L})^{(2L−1)/L} among random numbers and equal ones.
 
     The random ones range from nearly equal to a few that outweigh all others.
@@ -59,19 +61,7 @@ def measure(case: Case, key, scale) -> Measured:
     return Measured(float(np.min(ratio)), float(error), reason)
 
 
-def numbers(results):
+def numbers(results, printed):
     """The ratio of the sides for equal numbers, and the printed factor."""
-    one = results["as printed: d=100, L=2"]
+    one = printed["d=100, L=2"]
     return {"equal": one.measured, "printed": one.predicted}
-
-
-CLAIM = Claim(
-    "gatmiry2024/lemma-a.10-hoelder",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation=">=",
-    printed=Printed(predict=printed),
-    numbers=numbers,
-)

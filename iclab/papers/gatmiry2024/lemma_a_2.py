@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.papers.gatmiry2024._every_prompt import every_sample
 from iclab.papers.gatmiry2024._pairings import mean_power, pairing_graphs
 from iclab.theory import wishart_moments, wishart_moments_by_traces
@@ -64,7 +64,7 @@ def decoy(case: Matrix | Trace | Cycles):
     return _statement(case, [mean_power(n, n, k) for k in _orders(case)])
 
 
-def measure(case: Matrix | Trace | Cycles, key, scale) -> Measured:
+def measure(case: Matrix | Trace | Cycles) -> Measured:
     """Powers of every S; integration by parts and a recurrence; or counting."""
     if isinstance(case, Cycles):
         value = np.array([_count(k) for k in _orders(case)])
@@ -95,12 +95,3 @@ def _count(k: int) -> tuple[int, int, int]:
 
 def _orders(case: Matrix | Trace | Cycles) -> range:
     return range(1, case.orders + 1)
-
-
-CLAIM = Claim(
-    "gatmiry2024/lemma-a.2",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

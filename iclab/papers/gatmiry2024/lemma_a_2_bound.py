@@ -5,9 +5,11 @@ from math import comb, prod, sqrt
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Measured, Printed, rounded
 from iclab.papers.gatmiry2024._pairings import pairing_graphs
 from iclab.theory import moment_deviation, wishart_moments_by_traces
+
+relation = "<="
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,14 @@ def predict(case: Case):
     return _bounds(1 + deviation, 1 + deviation if proved else np.inf, _pairs(k))
 
 
-def printed(case: Case):
+def as_printed(case: Case):
     """Every step from n = 4k²d² on, with (2k)!! pairings."""
     k = case.order
     bound = 1 + moment_deviation(case.dimension, case.samples, k, corrected=False)
     return _bounds(bound, bound, prod(range(2, 2 * k + 1, 2)))
+
+
+printed = Printed(predict=as_printed, cases=printed_cases, nearby=True)
 
 
 def decoy(case: Case):
@@ -60,7 +65,7 @@ def decoy(case: Case):
     return bounds if k > 1 else None
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """α in rational numbers, both sums, and a count of the pairings."""
     k, d, n = case.order, case.dimension, case.samples
     alpha, x = float(wishart_moments_by_traces(d, n, k)[k]), d / sqrt(n)
@@ -92,14 +97,3 @@ def _bounds(of_alpha: float, of_sum: float, pairings: int) -> np.ndarray:
 def _pairs(s: int) -> int:
     """(2s−1)!!, the number of ways to pair 2s things."""
     return prod(range(1, 2 * s, 2))
-
-
-CLAIM = Claim(
-    "gatmiry2024/lemma-a.2-bound",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-    printed=Printed(predict=printed, cases=printed_cases, beside=True),
-)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured
 from iclab.models import UntiedTransformer
 from iclab.papers.gatmiry2024._every_prompt import Rule, every_sample, losses_given
 from iclab.theory import looped_loss
@@ -71,7 +71,7 @@ def decoy(case: Case):
     return _summary(case, _norms(case, np.eye(2), SIGMA))
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Squared errors of the model, with w, the query and S integrated exactly."""
     model = UntiedTransformer(jnp.asarray(case.A), jnp.asarray(case.u))
     losses = losses_given(model, case.rule, SIGMA)
@@ -97,13 +97,3 @@ def _norms(case: Case, left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def _summary(case: Case, losses: np.ndarray) -> np.ndarray:
     return np.append(losses[:_SHOWN], case.rule.mean(losses))
-
-
-CLAIM = Claim(
-    "gatmiry2024/lemma-a.3",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed),
-)

@@ -6,7 +6,7 @@ from math import comb
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.papers.gatmiry2024._every_prompt import every_sample
 from iclab.theory import wishart_matrix_moments
 
@@ -49,7 +49,7 @@ def decoy(case: Case):
     return _by_moments(case, case.root @ case.root)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """tr(I − A^½SA^½)^{2L} for every S, x ~ N(0, Σ⋆)."""
     d, L, root = case.dimension, case.loops, case.root
     rule = every_sample(SIGMA[d], case.samples, 2 * L)
@@ -65,12 +65,3 @@ def _by_moments(case: Case, map_: np.ndarray) -> float:
     moments = wishart_matrix_moments(covariance, case.samples, 2 * case.loops)
     signs = [(-1) ** k * comb(2 * case.loops, k) for k in range(len(moments))]
     return float(np.array(signs) @ np.trace(np.asarray(moments), axis1=1, axis2=2))
-
-
-CLAIM = Claim(
-    "gatmiry2024/lemma-a.6",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

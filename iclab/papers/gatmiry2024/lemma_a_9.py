@@ -2,9 +2,11 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.gatmiry2024._closeness import Setting, bounds, farthest, settings
 from iclab.theory import closeness_bound_lemma_a_9, looped_optimum_bounds
+
+relation = "<="
 
 
 def cases(scale) -> dict[str, Setting]:
@@ -27,7 +29,7 @@ def decoy(case: Setting):
     return np.array([case.tolerance / 4, *predict(case)[1:]])
 
 
-def measure(case: Setting, key, scale) -> Measured:
+def measure(case: Setting) -> Measured:
     """The largest distance among symmetric A with loss ε^{2L} − δ^{2L}(ε+2)^{2L}.
 
     And twice the distance of Theorem 3.2.
@@ -43,13 +45,3 @@ def _bound(case: Setting) -> tuple[float, float]:
     return closeness_bound_lemma_a_9(
         case.tolerance, case.dimension, case.samples, case.loops
     )
-
-
-CLAIM = Claim(
-    "gatmiry2024/lemma-a.9",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.models import LoopedTransformer
 from iclab.papers.gatmiry2024._every_prompt import every_sample, population_loss
 from iclab.papers.gatmiry2024._matrices import rotated
@@ -58,7 +58,7 @@ def decoy(case: Case):
     return _form(case, every_sample(SIGMA, case.samples, 2 * LOOPS + 1).S)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Differences between losses of the model, integrated over every prompt."""
     found = {}
 
@@ -94,12 +94,3 @@ def _form(case: Case, covariance: np.ndarray) -> np.ndarray:
     form = rule.mean(total @ covariance @ total.swapaxes(1, 2))
     smaller = np.linalg.eigvalsh(form)[0]
     return np.array([form[0, 0], form[1, 1], form[0, 1], smaller, 0.0, 0.0])
-
-
-CLAIM = Claim(
-    "gatmiry2024/optimal-u",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from iclab.core import Prompt
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Measured, Printed, rounded
 from iclab.models import LoopedTransformer
 from iclab.papers.gatmiry2024._prompts import Instance, instance, token_rows
 
@@ -42,10 +42,13 @@ def predict(case: Case):
     return _summary(case, -2 * X @ y, X.shape[1], case.A.T, 1.0)
 
 
-def printed(case: Case):
+def as_printed(case: Case):
     """∇ℓ(0) = Xy, Attn = −w₁ᵀ[X x_q], and w_t − (1/n)A∇ℓ(w_t), ℓ(w) = ‖Xᵀw − y‖²."""
     X, y = case.prompt.X, case.prompt.labels
     return _summary(case, X @ y, -1.0, case.A, 2.0)
+
+
+printed = Printed(predict=as_printed, nearby=True)
 
 
 def decoy(case: Case):
@@ -58,7 +61,7 @@ def decoy(case: Case):
     return np.concatenate([good[:-tail], rows.ravel(), rows[-1, -1:]])
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Slope of ℓ at 0, rows of the token matrices by (2), (3), and the model's answer.
 
     Attn is n(Z⁽⁰⁾ − Z⁽¹⁾), and Z⁽ᵗ⁾ has labels y − Xᵀw_t and −⟨w_t, x_q⟩.
@@ -92,13 +95,3 @@ def _run(A, examples, labels, query):
     model = LoopedTransformer(A, loops=LOOPS)
     answer = model.in_token_space(Prompt(examples, labels, query))
     return slope(jnp.zeros(len(query))), answer
-
-
-CLAIM = Claim(
-    "gatmiry2024/proposition-3.1",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed, beside=True),
-)

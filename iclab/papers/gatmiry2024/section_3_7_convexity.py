@@ -4,13 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.gatmiry2024._every_prompt import every_sample, looped_losses
 from iclab.papers.gatmiry2024._rotations import best_turned
 from iclab.theory import looped_optimum
 
 PAIRS = {"smoke": 40, "desk": 200, "paper": 1000}
 WHITE = np.eye(2)
+
+relation = "<="
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def decoy(case: Symmetric | Pair):
     return np.full(2, -1 - 3 / case.samples) if case.samples >= 20 else None
 
 
-def measure(case: Symmetric | Pair, key, scale) -> Measured:
+def measure(case: Symmetric | Pair, scale) -> Measured:
     """Losses of the model, integrated over every prompt.
 
     For symmetric A the largest excess over ‖(A − B)/2‖², for a pair the excess negated.
@@ -102,13 +104,3 @@ def _ends(case: Symmetric | Pair, count: int) -> np.ndarray:
 def _excess(values: np.ndarray) -> np.ndarray:
     """Of the value at the midpoint, which comes last, over the mean of the ends."""
     return values[:, 2] - (values[:, 0] + values[:, 1]) / 2
-
-
-CLAIM = Claim(
-    "gatmiry2024/section-3.7-convexity",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-)

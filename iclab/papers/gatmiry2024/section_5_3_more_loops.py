@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured, Printed
 from iclab.papers.gatmiry2024._test_loops import Drawn, Exact, by_fractions, by_prompts
 from iclab.theory import loss_by_test_loops, marchenko_pastur_quadrature
 
@@ -57,12 +57,20 @@ def keeps_improving(case: Exact):
     return 1.0
 
 
-def measure_improvement(case: Exact, key, scale) -> Measured:
+def measure_improvement(case: Exact) -> Measured:
     """What the worst of the further loops multiplies the loss by."""
     losses = by_fractions(case)
     factor = float(np.max(losses[1:] / losses[:-1]))
     reason = f"float64 round-off; the loss is least after {1 + np.argmin(losses)} loops"
     return Measured(factor, 4 * np.finfo(float).eps * factor, reason)
+
+
+printed = Printed(
+    predict=keeps_improving,
+    cases=exact_cases,
+    measure=measure_improvement,
+    relation="<=",
+)
 
 
 def _with_minimum(losses: np.ndarray) -> np.ndarray:
@@ -81,19 +89,3 @@ def numbers(results):
         found |= {"ten_least": min(losses), "ten_at": int(at)}
         found |= {"ten_last": losses[-1], "ten_most": len(losses)}
     return found
-
-
-CLAIM = Claim(
-    "gatmiry2024/section-5.3-more-loops",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(
-        predict=keeps_improving,
-        cases=exact_cases,
-        measure=measure_improvement,
-        relation="<=",
-    ),
-    numbers=numbers,
-)

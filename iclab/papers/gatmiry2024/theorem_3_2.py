@@ -14,7 +14,7 @@ from math import comb, inf, sqrt
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.gatmiry2024._matrices import rotated
 from iclab.papers.gatmiry2024._rotations import best_turned
 from iclab.papers.gatmiry2024._search import lowest
@@ -25,6 +25,8 @@ _OPERATIONS = 100
 # Inputs in it have the same whitened weights, and rounding is another: what it moves
 # alike at every step, and steps at rest do not show, differs. No power of two.
 _OTHER_UNIT = 3.0
+
+relation = "<="
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def decoy(case: Case):
     return bounds
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Search the loss of the model, integrated over every prompt, for its minimum."""
     d, n, L = case.sizes
     covariance = rotated(case.eigenvalues)
@@ -144,14 +146,3 @@ def numbers(results):
         "bound": at_least.predicted[0],
         "turned": turned.measured[4],
     }
-
-
-CLAIM = Claim(
-    "gatmiry2024/theorem-3.2",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-    numbers=numbers,
-)

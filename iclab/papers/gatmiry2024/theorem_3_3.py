@@ -12,7 +12,7 @@ import functools
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured, Printed
 from iclab.papers.gatmiry2024._given_time import (
     TOLERANCE,
     Flow,
@@ -29,6 +29,8 @@ from iclab.training import looped_gradient_flow
 
 # More than the sharp constant of gradient dominance, which is 4 in the units used here.
 _TOO_FAST = 4.5
+
+relation = "<="
 
 
 def cases(scale) -> dict[str, Flow]:
@@ -72,6 +74,9 @@ def predict(case: Flow):
     return np.array(known)
 
 
+printed = Printed(predict=predict, cases=at_printed_time)
+
+
 def decoy(case: Flow):
     """The loss if dominance held with more than its sharp constant."""
     if isinstance(case.start, tuple):
@@ -91,7 +96,7 @@ def _gained(case: Flow, times: float) -> float:
     return times ** (-case.loops / (case.loops - 1))
 
 
-def measure(case: Flow, key, scale) -> Measured:
+def measure(case: Flow, scale) -> Measured:
     """Loss and distance from the optimum at that time, on the flow of the model."""
     d, n, L = case.dimension, case.samples, case.loops
     best, _ = looped_optimum(d, n, L)
@@ -134,22 +139,10 @@ def _from_matrix(case: Flow, best: float) -> Measured:
     return Measured(np.array([float(loss), distance]), error, reason)
 
 
-def numbers(results):
+def numbers(results, printed):
     """Losses at the printed time, on both sides of where it is too short."""
-    at = "as printed: L=2, d={}, ξ=0.01, A(0)=0"
+    at = "L=2, d={}, ξ=0.01, A(0)=0"
     return {
-        "early": results[at.format(600)].measured[0],
-        "late": results[at.format(700)].measured[0],
+        "early": printed[at.format(600)].measured[0],
+        "late": printed[at.format(700)].measured[0],
     }
-
-
-CLAIM = Claim(
-    "gatmiry2024/theorem-3.3",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-    printed=Printed(predict=predict, cases=at_printed_time),
-    numbers=numbers,
-)

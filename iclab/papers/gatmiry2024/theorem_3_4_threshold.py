@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured
 from iclab.papers.gatmiry2024._dominance import Scattered
 from iclab.theory import dominance_constant, dominance_threshold, looped_delta
 
@@ -31,7 +31,7 @@ def decoy(case: Scattered):
     return np.array([dominance_threshold(*_sizes(case)) / 2.0**case.loops, 0])
 
 
-def measure(case: Scattered, key, scale) -> Measured:
+def measure(case: Scattered) -> Measured:
     """2(4δ)^{2L} with the δ of Section 3.5, and how often dominance fails below it.
 
     Losses between the thresholds, to which the proof says nothing, are the ones
@@ -56,13 +56,3 @@ def measure(case: Scattered, key, scale) -> Measured:
 
 def _sizes(case: Scattered) -> tuple[int, int, int]:
     return case.dimension, case.samples, case.loops
-
-
-CLAIM = Claim(
-    "gatmiry2024/theorem-3.4-threshold",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed),
-)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from iclab.core import Prompt
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured, Printed
 from iclab.models import LoopedTransformer
 from iclab.papers.gatmiry2024._out_of_distribution import (
     LENGTH,
@@ -14,6 +14,8 @@ from iclab.papers.gatmiry2024._out_of_distribution import (
     random_prompts,
 )
 from iclab.theory import looped_optimum
+
+relation = "<="
 
 
 def cases(scale) -> dict[str, Prompts]:
@@ -30,7 +32,7 @@ def cases(scale) -> dict[str, Prompts]:
     return found
 
 
-def as_printed(scale) -> dict[str, Prompts]:
+def printed_cases(scale) -> dict[str, Prompts]:
     """Under (30), and under (10) of the main text."""
     return {
         "L=1, d=2, ζ=0.2, under (30)": across(),
@@ -43,9 +45,12 @@ def predict(case: Prompts):
     return case.bound(corrected=True)
 
 
-def printed(case: Prompts):
+def as_printed(case: Prompts):
     """The same with ‖x_q‖²_{Σ⋆}‖w‖²_{Σ⋆⁻¹}."""
     return case.bound(corrected=False)
+
+
+printed = Printed(predict=as_printed, cases=printed_cases)
 
 
 def decoy(case: Prompts):
@@ -53,7 +58,7 @@ def decoy(case: Prompts):
     return predict(case) * (1 - case.margin) ** 2
 
 
-def measure(case: Prompts, key, scale) -> Measured:
+def measure(case: Prompts) -> Measured:
     """The largest squared error of the trained model, run on tokens as (2)–(4) say."""
     d, L = len(case.covariance), case.loops
     a, _ = looped_optimum(d, case.samples, L)
@@ -76,23 +81,11 @@ def _errors(model, X, x_q, w):
     return jax.vmap(error)(X, x_q, w)
 
 
-def numbers(results):
+def numbers(results, printed):
     """The error of one prompt, and its bound with the norms swapped and right."""
-    printed = results["as printed: L=1, d=2, ζ=0.2, under (30)"]
+    slip = printed["L=1, d=2, ζ=0.2, under (30)"]
     return {
-        "error": printed.measured,
-        "swapped": printed.predicted,
+        "error": slip.measured,
+        "swapped": slip.predicted,
         "bound": results["L=1, d=2, ζ=0.2, w across x"].predicted,
     }
-
-
-CLAIM = Claim(
-    "gatmiry2024/theorem-4.5",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-    printed=Printed(predict=printed, cases=as_printed),
-    numbers=numbers,
-)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from iclab.core import Prompt
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Measured, rounded
 from iclab.models import UntiedTransformer
 from iclab.papers.gatmiry2024._prompts import Instance, instance, token_rows
 
@@ -51,7 +51,7 @@ def decoy(case: Case):
     return _labels(case, -1.0, case.A[::-1], case.u[::-1])
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Last rows of the token matrices by (2), (3), and what the model answers."""
     X, w, query = case.prompt
     rows = token_rows(case.A, case.u, case.prompt)[1:]
@@ -87,13 +87,3 @@ def _run(A, u, examples, labels, query):
     prompt = Prompt(examples, labels, query)
     model = UntiedTransformer(jnp.asarray(A), jnp.asarray(u))
     return model.predictions_by_depth(prompt)[1:]
-
-
-CLAIM = Claim(
-    "gatmiry2024/theorem-a.1",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed),
-)

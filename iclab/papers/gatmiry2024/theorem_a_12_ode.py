@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed, solved
+from iclab.evidence import Measured, solved
 from iclab.papers.gatmiry2024._given_time import TOLERANCE, solution_at
 from iclab.theory import dominance_envelope
 
@@ -51,7 +51,7 @@ def decoy(case: Case):
     )
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case, scale) -> Measured:
     """Solve the equation numerically."""
     values, steps = _solutions(scale)
     return solved(values[case], TOLERANCE, steps, max(1.0, case.start))
@@ -70,18 +70,7 @@ def _solutions(scale) -> tuple[dict[Case, float], int]:
     return dict(zip(instances, ends.tolist(), strict=True)), steps
 
 
-def numbers(results):
+def numbers(results, printed):
     """The solution at a time, and what is printed."""
-    one = results["as printed: L=2, g(0)=7, t=3"]
+    one = printed["L=2, g(0)=7, t=3"]
     return {"value": one.measured, "printed": one.predicted}
-
-
-CLAIM = Claim(
-    "gatmiry2024/theorem-a.12-ode",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed),
-    numbers=numbers,
-)

@@ -89,7 +89,7 @@ def bound_claim(
     cases: Callable[[Scale], Mapping[str, Instances]] = families,
     wrong: Callable[[Instances], Any] = lambda case: None,
     printed: Printed[Instances] | None = None,
-    numbers: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
+    numbers: Callable[..., Mapping[str, Any]] | None = None,
 ) -> Claim[Instances]:
     """Bounds that hold in every problem, and what part of them is reached where.
 
@@ -112,7 +112,7 @@ def bound_claim(
         ]
         return np.array([*as_bounds(sides(case)), *ends])
 
-    def measure(case: Instances, key, scale) -> Measured:
+    def measure(case: Instances) -> Measured:
         found = as_measured(sides(case))
         ends = [sign * one.left for one, _ in known(case) for sign in (1, -1)]
         errors = [one.error for one, _ in known(case) for _ in range(2)]

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int
 from iclab.core import require
 from iclab.evidence import setting
 from iclab.models import Encoder
-from iclab.papers._training_runs import blocks, quick_key, seeded
+from iclab.papers._training_runs import blocks, quick_key, shared_key
 from iclab.papers.yang2024._experiments import (
     EPOCH,
     FourLayers,
@@ -109,9 +109,9 @@ def equal_compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     task, seed = dictionary_of(s), settings.get("seed", 0)
     # Tests come from the dictionary's seed: the same for all numbers of heads.
     measure = eqx.filter_jit(
-        distances(task, s["tests"], seeded(jax.random.key(s["dictionary"]), seed))
+        distances(task, s["tests"], shared_key(jax.random.key(s["dictionary"]), seed))
     )
-    keys = [seeded(jax.random.key(run), seed) for run in s["runs"]]
+    keys = [shared_key(jax.random.key(run), seed) for run in s["runs"]]
     steps = steps_affordable(s, s["heads"], keys[0])
     curves, ends = [], []
     for run_key in parts(keys):

@@ -23,7 +23,7 @@ from iclab.evaluation import ridge_distance
 from iclab.evidence import setting
 from iclab.models import Encoder, MultiHeadSoftmax
 from iclab.papers._drawing import BLUE, VERMILION
-from iclab.papers._training_runs import quick_key, seeded
+from iclab.papers._training_runs import quick_key, shared_key
 from iclab.runs import parts as job_parts
 from iclab.tasks import GaussianCoefficients, Representation
 from iclab.theory import representation_infimum
@@ -130,7 +130,7 @@ def dictionary_of(settings: Mapping[str, Any]) -> Representation:
     """The dictionary that all jobs of a figure share, another one for every seed."""
     key = jax.random.key(settings["dictionary"], impl="rbg")
     return Representation.random(
-        seeded(key, settings.get("seed", 0)),
+        shared_key(key, settings.get("seed", 0)),
         dictionary_size=settings["dictionary_size"],
         input_dim=settings["input_dim"],
         feature_dim=settings["feature_dim"],

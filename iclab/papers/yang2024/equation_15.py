@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.yang2024._descents import (
     QUICK,
     SECOND,
@@ -38,7 +38,7 @@ def decoy(case: Start):
     return predict(case) / np.sqrt(2)
 
 
-def measure(case: Start, key, scale) -> Measured:
+def measure(case: Start) -> Measured:
     """Where (48) turns from false to true, with σ and α of (44)."""
     root = label_root_of(case)
     attention = attention_of(case, case.arrays[2])
@@ -74,12 +74,3 @@ def _initial_gap(case: Start) -> float:
     factor = np.linalg.cholesky(covariance[:N, :N])
     explained = np.linalg.solve(factor, covariance[:N])
     return float(np.sum(explained**2) / (2 * K))
-
-
-CLAIM = Claim(
-    "yang2024/equation-15",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

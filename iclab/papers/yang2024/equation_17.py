@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured, Printed
 from iclab.papers.yang2024._descents import (
     QUICK,
     SECOND,
@@ -30,6 +30,8 @@ from iclab.theory import (
     smoothness_constant_simple,
     weight_bound,
 )
+
+relation = "<="
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ def as_printed(case: Case):
     return float(L)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Lemma 10 as corrected, whose norms are not estimated; the limits of (17)/(61)."""
     if case.limit is not None:
         far = case.limit.gap > 1
@@ -154,11 +156,14 @@ def measure(case: Case, key, scale) -> Measured:
     return Measured(L, 1e-13 * L, f"float64 round-off; {share}")
 
 
-def measure_printed(case: Case, key, scale) -> Measured:
+def measure_printed(case: Case) -> Measured:
     """(61)."""
     L = float(smoothness_constant_printed(*_of_lemma(case)))
     above = f"(61) is larger by a part {L / as_printed(case) - 1:.1e}"
     return Measured(L, 1e-13 * L, f"float64 round-off; {above}")
+
+
+printed = Printed(predict=as_printed, cases=both_powers, measure=measure_printed)
 
 
 def _of_lemma(case: Case):
@@ -166,27 +171,11 @@ def _of_lemma(case: Case):
     return c, H, case.gamma, weight_bound(c, case.zeta, case.gamma)
 
 
-def numbers(results):
+def numbers(results, printed):
     """How far (17) is below (61), with both powers of ‖Z̄‖."""
-    first = results["as printed: features × 0.1, ‖Z̄‖ in the bracket"]
-    squared = results["as printed: features × 0.1, ‖Z̄‖² in the bracket"]
+    first = printed["features × 0.1, ‖Z̄‖ in the bracket"]
+    squared = printed["features × 0.1, ‖Z̄‖² in the bracket"]
     return {
         "first": 1 - first.predicted / first.measured,
         "squared": 1 - squared.predicted / squared.measured,
     }
-
-
-CLAIM = Claim(
-    "yang2024/equation-17",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-    printed=Printed(
-        predict=as_printed,
-        cases=both_powers,
-        measure=measure_printed,
-    ),
-    numbers=numbers,
-)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.evidence import Claim, Measured, Printed, averaged
+from iclab.evidence import Measured, Printed, averaged
 from iclab.models import MultiHeadSoftmax
 from iclab.papers.yang2024._instances import GENERAL, Instances
 from iclab.papers.yang2024._single import simple, single
@@ -38,6 +38,9 @@ def measure(case: Instances, key, scale) -> Measured:
 def measure_printed(case: Instances, key, scale) -> Measured:
     """The same with noise N(0, τ²I), as Appendix D.3 has it where it derives (77)."""
     return _sampled(case, case.noise_variance[0] ** 2, key, scale)
+
+
+printed = Printed(predict=predict, measure=measure_printed)
 
 
 def _errors(case: Instances, power: float) -> np.ndarray:
@@ -79,20 +82,9 @@ def _averages(
     return jnp.mean(squares, axis=0), jnp.std(squares, axis=0) / jnp.sqrt(draws)
 
 
-def numbers(results):
+def numbers(results, printed):
     """By which parts of (77) errors with the variance τ² fall short of it."""
     short = np.concatenate(
-        [1 - one.measured / one.predicted for one in results.values() if one.printed]
+        [1 - one.measured / one.predicted for one in printed.values()]
     )
     return {"least": short.min(), "most": short.max()}
-
-
-CLAIM = Claim(
-    "yang2024/equation-1-noise",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=predict, measure=measure_printed),
-    numbers=numbers,
-)

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured, Printed
 from iclab.papers.yang2024._tables import Table, expected_loss, ridge_by_rows
 from iclab.theory import performance_gap, representation_infimum
 
@@ -44,7 +44,7 @@ def as_printed(case: Table):
     return 0.0
 
 
-def measure(case: Table, key, scale) -> Measured:
+def measure(case: Table) -> Measured:
     """Both expected errors from the covariance of all labels."""
     ours, theirs = (_error(case, penalty) for penalty in (case.m, case.N))
     error = 1e-13 * case.condition * ours
@@ -52,12 +52,15 @@ def measure(case: Table, key, scale) -> Measured:
     return Measured(np.array([ours, theirs - ours]), error, reason)
 
 
-def measure_printed(case: Table, key, scale) -> Measured:
+def measure_printed(case: Table) -> Measured:
     """How much larger the error with Nτ is than with mτ."""
-    both = measure(case, key, scale)
+    both = measure(case)
     ours, added = both.value
     reason = f"{both.reason}; errors {ours:.4f} with mτ and {ours + added:.4f} with Nτ"
     return Measured(added, both.error, reason)
+
+
+printed = Printed(predict=as_printed, measure=measure_printed, relation="<=")
 
 
 @functools.cache
@@ -77,7 +80,7 @@ def _theory(features, N, tau):
 
 def numbers(results):
     """Expected errors with both penalties, with the fewest labels and the most."""
-    ours = [name for name in results if not results[name].printed]
+    ours = list(results)
     found = {}
     for place, name in (("few", ours[0]), ("many", ours[-1])):
         error, added = results[name].measured
@@ -88,14 +91,3 @@ def numbers(results):
             f"{place}_theirs": error + added,
         }
     return found
-
-
-CLAIM = Claim(
-    "yang2024/equation-23",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=as_printed, measure=measure_printed, relation="<="),
-    numbers=numbers,
-)

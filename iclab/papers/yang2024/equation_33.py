@@ -2,15 +2,12 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Measured, Printed, rounded
 from iclab.papers.yang2024._instances import Instances
 from iclab.papers.yang2024._population import best_weights, evaluated
-from iclab.papers.yang2024._single import (
-    error_scale,
-    formulas,
-    simple,
-    single_problems,
-)
+from iclab.papers.yang2024._single import error_scale, formulas, simple, single_problems
+
+cases = single_problems
 
 
 def predict(case: Instances):
@@ -18,9 +15,12 @@ def predict(case: Instances):
     return formulas(case).weights - formulas(case).optimum
 
 
-def printed(case: Instances):
+def as_printed(case: Instances):
     """The same with z_k in the place of Zᵀz_k."""
     return formulas(case).residuals_printed
+
+
+printed = Printed(predict=as_printed, cases=simple)
 
 
 def decoy(case: Instances):
@@ -31,7 +31,7 @@ def decoy(case: Instances):
     return formulas(case).weights - np.linalg.solve(gram, Z.T @ Z_hat)
 
 
-def measure(case: Instances, key, scale) -> Measured:
+def measure(case: Instances) -> Measured:
     """The model's Â less the regression of all labels on the shown ones.
 
     Least squares over every label vector of a population of tasks.
@@ -40,19 +40,7 @@ def measure(case: Instances, key, scale) -> Measured:
     return rounded(found, error_scale(case), 1 + np.max(np.abs(found)))
 
 
-def numbers(results):
+def numbers(results, printed):
     """How far off the printed one is, at the most."""
-    slips = [one for one in results.values() if one.printed]
-    return {"off": max(np.max(np.abs(one.measured - one.predicted)) for one in slips)}
-
-
-CLAIM = Claim(
-    "yang2024/equation-33",
-    cases=single_problems,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    # With m = N: there z_k has as many entries as δ_k.
-    printed=Printed(predict=printed, cases=simple),
-    numbers=numbers,
-)
+    off = [np.abs(one.measured - one.predicted).max() for one in printed.values()]
+    return {"off": max(off)}

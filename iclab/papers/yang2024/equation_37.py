@@ -7,7 +7,7 @@ import functools
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.yang2024._bounds import (
     Tightest,
     as_bounds,
@@ -30,6 +30,8 @@ from iclab.papers.yang2024._two_rates import FAST, descent
 
 # A difference of two losses counts while its round-off is a smaller part of it.
 _VISIBLE = 1e-2
+
+relation = "<="
 
 
 def cases(scale) -> dict[str, Instances]:
@@ -56,7 +58,7 @@ def decoy(case: Instances):
     return np.array([mean / (2 * K), 2 * K / mean])
 
 
-def measure(case: Instances, key, scale) -> Measured:
+def measure(case: Instances) -> Measured:
     """(L − L*)/‖Â − A‖² and its inverse: losses over a population of tasks, the model's
     weights, and what regression finds over the same population.
     """
@@ -93,13 +95,3 @@ def _distances(case: Instances) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     least = np.mean((best - labels) ** 2, axis=(1, 2)) / 2
     loss = evaluated(case).loss
     return loss - least, norms(residuals(case), 1, 2), rounding(loss, least)
-
-
-CLAIM = Claim(
-    "yang2024/equation-37",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-)

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.yang2024._descents import (
     Descent,
     K,
@@ -28,6 +28,8 @@ from iclab.papers.yang2024._descents import (
 _STATES = 200
 # How far the known part of a bound may be away, in parts.
 _SHARP = 0.02
+
+relation = "<="
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def decoy(case: Case):
     return np.array([wrong, *predict(case)[1:]])
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case, scale) -> Measured:
     """The largest of each along the path; ∇ℓ from the steps that w takes."""
     path = path_of(case.run, scale)
     rates = rates_of(case.run.start, case.run.rates)
@@ -129,13 +131,3 @@ def _sum_of_steps(case: Case, path: Path) -> float:
 
 def _part(value: float, case: Case) -> str:
     return f"{value / _bound(case):.2g} of the bound"
-
-
-CLAIM = Claim(
-    "yang2024/equation-43",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-)

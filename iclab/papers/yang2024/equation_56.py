@@ -2,15 +2,12 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Measured, Printed, rounded
 from iclab.papers.yang2024._instances import Instances
 from iclab.papers.yang2024._population import evaluated
-from iclab.papers.yang2024._single import (
-    error_scale,
-    formulas,
-    simple,
-    single_problems,
-)
+from iclab.papers.yang2024._single import error_scale, formulas, simple, single_problems
+
+cases = single_problems
 
 
 def predict(case: Instances):
@@ -18,9 +15,12 @@ def predict(case: Instances):
     return formulas(case).key_query_gradient
 
 
-def printed(case: Instances):
+def as_printed(case: Instances):
     """The same with z_j in the place of z̄_j."""
     return formulas(case).gradient_printed
+
+
+printed = Printed(predict=as_printed, cases=simple)
 
 
 def decoy(case: Instances):
@@ -28,26 +28,14 @@ def decoy(case: Instances):
     return formulas(case).key_query_gradient.swapaxes(1, 2)
 
 
-def measure(case: Instances, key, scale) -> Measured:
+def measure(case: Instances) -> Measured:
     """Differentiating the model's loss over a population of tasks."""
     found = evaluated(case)
     gradient = found.key_query_gradient[0]
     return rounded(gradient, error_scale(case), 1 + found.loss[0])
 
 
-def numbers(results):
+def numbers(results, printed):
     """How far off the printed one is, at the most."""
-    slips = [one for one in results.values() if one.printed]
-    return {"off": max(np.max(np.abs(one.measured - one.predicted)) for one in slips)}
-
-
-CLAIM = Claim(
-    "yang2024/equation-56",
-    cases=single_problems,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    # With m = N: there z_j has as many entries as Z̄δ_k.
-    printed=Printed(predict=printed, cases=simple),
-    numbers=numbers,
-)
+    off = [np.abs(one.measured - one.predicted).max() for one in printed.values()]
+    return {"off": max(off)}

@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.papers.yang2024._tables import Table, tables
+
+cases = tables
 
 
 def predict(case: Table):
@@ -16,7 +18,7 @@ def decoy(case: Table):
     return _right_side(case, 1.0)
 
 
-def measure(case: Table, key, scale) -> Measured:
+def measure(case: Table) -> Measured:
     """(mτI_N + ZᵀZ)⁻¹ from the eigenvalues of ZᵀZ."""
     values, vectors = np.linalg.eigh(case.Z.T @ case.Z)
     inverse = vectors / (values + case.m * case.tau) @ vectors.T
@@ -28,12 +30,3 @@ def _right_side(case: Table, factor: float) -> np.ndarray:
     penalty, Z = case.m * case.tau, case.Z
     inner = np.linalg.solve(Z @ Z.T + penalty * np.eye(case.m), Z)
     return np.eye(case.N) / penalty - factor * Z.T @ inner
-
-
-CLAIM = Claim(
-    "yang2024/equation-65",
-    cases=tables,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

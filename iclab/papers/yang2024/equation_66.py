@@ -5,11 +5,13 @@ import functools
 import jax
 import numpy as np
 
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.papers.yang2024._tables import Table, ridge_by_rows, tables
 from iclab.theory import representation_optimum_closed
 
 _PROMPTS = 4
+
+cases = tables
 
 
 def predict(case: Table):
@@ -24,7 +26,7 @@ def decoy(case: Table):
     return _stacked(A, A, _labels(case) @ A)
 
 
-def measure(case: Table, key, scale) -> Measured:
+def measure(case: Table) -> Measured:
     """(34) solved for A, twice; ŷ* of (22) with λ̂ of (20) by least squares."""
     targets = case.Z.T @ case.Z_hat
     targets[:, : case.N] += case.m * case.tau * np.eye(case.N)
@@ -64,12 +66,3 @@ def _labels(case: Table) -> np.ndarray:
 
 def _stacked(first, second, predictions) -> np.ndarray:
     return np.concatenate([first, second, predictions])
-
-
-CLAIM = Claim(
-    "yang2024/equation-66",
-    cases=tables,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -11,11 +11,13 @@ import jax
 import numpy as np
 import scipy.stats
 
-from iclab.evidence import STANDARD_ERRORS, Claim, Measured
+from iclab.evidence import STANDARD_ERRORS, Measured
 from iclab.papers.yang2024._tables import Table
 from iclab.theory import label_norm_bound
 
 _QUIET, _LOUD = 1e-14, 1e12
+
+relation = "<="
 
 
 @dataclass(frozen=True)
@@ -115,13 +117,3 @@ def measure(case: Case, key, scale) -> Measured:
         value = np.array([*value, value[1], -value[1]])
         error = np.array([*error, error[1], error[1]])
     return Measured(value, error, reason)
-
-
-CLAIM = Claim(
-    "yang2024/equation-68",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-)

@@ -5,12 +5,11 @@ import functools
 import jax
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Measured, rounded
 from iclab.papers.yang2024._tables import Table, expected_loss, tables
-from iclab.theory import (
-    label_root,
-    representation_optimum,
-)
+from iclab.theory import label_root, representation_optimum
+
+cases = tables
 
 
 def predict(case: Table):
@@ -18,7 +17,7 @@ def predict(case: Table):
     return np.array([_gap(case, "fro"), 0.0])
 
 
-def as_printed(case: Table):
+def printed(case: Table):
     """The spectral norm."""
     return np.array([_gap(case, 2), 0.0])
 
@@ -29,7 +28,7 @@ def decoy(case: Table):
     return np.array([case.m * case.tau * distance**2 / (2 * case.K), 0.0])
 
 
-def measure(case: Table, key, scale) -> Measured:
+def measure(case: Table) -> Measured:
     """The loss (9) of Â less that of the best linear prediction, by covariances."""
     best = np.linalg.solve(case.gram, _covariances(case))
     weights = _weights(case)
@@ -69,18 +68,7 @@ def _root_and_optimum(features, N, tau):
     return label_root(features, N, tau), representation_optimum(features, N, tau)
 
 
-def numbers(results):
+def numbers(results, printed):
     """The gap of a random Â, and by the spectral norm."""
-    one = results["as printed: K=8, N=5, m=2, τ=0.3"]
+    one = printed["K=8, N=5, m=2, τ=0.3"]
     return {"gap": one.measured[0], "printed": one.predicted[0]}
-
-
-CLAIM = Claim(
-    "yang2024/equation-70",
-    cases=tables,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=as_printed),
-    numbers=numbers,
-)

@@ -4,10 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.models import MultiHeadSoftmax
 from iclab.papers.yang2024._instances import Instances
 from iclab.papers.yang2024._single import formulas, shown_labels, single_problems
+
+cases = single_problems
 
 
 def predict(case: Instances):
@@ -23,7 +25,7 @@ def decoy(case: Instances):
     return shown_labels(case) @ np.einsum("hk,hnk->nk", case.weights[0], attention)
 
 
-def measure(case: Instances, key, scale) -> Measured:
+def measure(case: Instances) -> Measured:
     """The diagonal of T(E), from the embedded prompt and W_O, W_V, W_K and W_Q."""
     Q, w, tokens = (
         jnp.asarray(one[0]) for one in (case.key_query, case.weights, case.tokens)
@@ -36,12 +38,3 @@ def measure(case: Instances, key, scale) -> Measured:
 
 
 _in_token_space = jax.jit(MultiHeadSoftmax.in_token_space)
-
-
-CLAIM = Claim(
-    "yang2024/equation-8",
-    cases=single_problems,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

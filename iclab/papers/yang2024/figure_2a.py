@@ -8,15 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Sentence, Tables
-from iclab.papers._drawing import (
-    BLACK,
-    GREY,
-    legend_below,
-    panel,
-    parts,
-    sheet,
-)
+from iclab.evidence import Evidence, Sentence, Tables
+from iclab.papers._drawing import BLACK, GREY, legend_below, panel, parts, sheet
 from iclab.papers.yang2024._experiments import (
     EPOCH,
     KINDS,
@@ -30,6 +23,11 @@ from iclab.papers.yang2024._experiments import (
     train_one_layer,
 )
 from iclab.training import exact_gap
+
+Settings = TrainedLayer
+jobs = one_layer_jobs
+seeded = True
+trains = True
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
@@ -210,17 +208,3 @@ def _curves(axis: Axes, table: Mapping[str, Any]) -> None:
     label = r"$L-L^\star$"
     axis.plot(x, table["gaps"], ":", color=BLACK, linewidth=1.2, label=label)
     inference_curves(axis, table, EPOCH, markevery=5)
-
-
-FIGURE = Figure(
-    "yang2024/figure-2a",
-    "Training and inference losses of one layer of multi-head softmax attention",
-    one_layer_jobs,
-    compute,
-    draw,
-    expect,
-    said=said,
-    settings=TrainedLayer,
-    seeded=True,
-    trains=lambda settings: True,
-)

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure as Picture
 
 from iclab.core import require
-from iclab.evidence import Evidence, Figure, Sentence, Tables, setting
+from iclab.evidence import Evidence, Sentence, Tables, setting
 from iclab.papers._drawing import (
     BLACK,
     GREY,
@@ -30,6 +30,9 @@ from iclab.papers.yang2024._experiments import (
     start_encoder,
 )
 from iclab.training import FixedSet, Optimiser, OverRepresentation, Plan, train
+
+seeded = True
+trains = True
 
 
 @dataclass(frozen=True)
@@ -196,18 +199,4 @@ _SIZES = (
     "heads",
     "samples",
     "batch",
-)
-
-
-FIGURE = Figure(
-    "yang2024/figure-2b",
-    "Training and inference losses of a four-layer transformer",
-    jobs,
-    compute,
-    draw,
-    expect,
-    said=said,
-    settings=Settings,
-    seeded=True,
-    trains=lambda settings: True,
 )

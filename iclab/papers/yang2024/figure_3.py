@@ -11,15 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure as Picture
 
 from iclab.core import require
-from iclab.evidence import (
-    Evidence,
-    Figure,
-    Sentence,
-    Tables,
-    largest,
-    setting,
-    smallest,
-)
+from iclab.evidence import Evidence, Sentence, Tables, largest, setting, smallest
 from iclab.papers._drawing import (
     BLACK,
     BLUE,
@@ -295,15 +287,3 @@ def _means(settings: Mapping[str, Any]) -> dict[str, Any]:
         for N in s["lengths"]
     ]
     return {"lengths": s["lengths"], "mean": mean}
-
-
-FIGURE = Figure(
-    "yang2024/figure-3",
-    "How far two ridge regressions are apart, by number of examples",
-    jobs,
-    compute,
-    draw,
-    expect,
-    said=said,
-    settings=Settings,
-)

@@ -11,15 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure as Picture
 
 from iclab.core import require
-from iclab.evidence import (
-    Evidence,
-    Figure,
-    Sentence,
-    Tables,
-    largest,
-    setting,
-    smallest,
-)
+from iclab.evidence import Evidence, Sentence, Tables, largest, setting, smallest
 from iclab.papers._drawing import (
     BLACK,
     BLUE,
@@ -34,7 +26,7 @@ from iclab.papers._drawing import (
     parts,
     sheet,
 )
-from iclab.papers._training_runs import seeded
+from iclab.papers._training_runs import shared_key
 from iclab.papers.yang2024._experiments import (
     EPOCH,
     KINDS,
@@ -48,6 +40,9 @@ from iclab.runs import parts as job_parts
 
 # Fewer heads than N broken, N or more drawn through.
 _COLORS = (ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY, ORANGE, BLACK)
+
+seeded = True
+trains = True
 
 
 @dataclass(frozen=True)
@@ -107,7 +102,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     """L − L* along training, a row for every number of heads."""
     s = settings
     task = dictionary_of(s)
-    start = seeded(jax.random.key(s["start"]), s.get("seed", 0))
+    start = shared_key(jax.random.key(s["start"]), s.get("seed", 0))
     keys = {heads: jax.random.fold_in(start, heads) for heads in s["heads"]}
     slower = {}
     if "drop_at" in s:
@@ -397,17 +392,3 @@ def _rise(tables: Tables, name: str) -> float:
 
 def _overshoot(table: Mapping[str, Any]) -> np.ndarray:
     return np.asarray(table["largest"] / table["gaps"][:, 0])
-
-
-FIGURE = Figure(
-    "yang2024/figure-4",
-    "Training losses of one layer by number of heads",
-    jobs,
-    compute,
-    draw,
-    expect,
-    said=said,
-    settings=Settings,
-    seeded=True,
-    trains=lambda settings: True,
-)

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Sentence, Tables, largest
+from iclab.evidence import Evidence, Sentence, Tables, largest
 from iclab.papers._drawing import (
     BLACK,
     BLUE,
@@ -25,6 +25,12 @@ from iclab.papers.yang2024._equal_compute import (
 
 # How firm it is that some H between is best.
 _SCATTER = "by how much depends on the seed: 2 to 85 % among ten at desk scale"
+
+Settings = EqualCompute
+jobs = equal_compute_jobs
+compute = equal_compute
+seeded = True
+trains = True
 
 
 def draw(tables: Tables) -> Picture:
@@ -194,17 +200,3 @@ def _many_heads(heads: list[int], mean: np.ndarray) -> list[Evidence]:
             in_view=True,
         )
     ]
-
-
-FIGURE = Figure(
-    "yang2024/figure-5a",
-    "Last losses of a four-layer transformer by number of heads, at equal compute",
-    equal_compute_jobs,
-    equal_compute,
-    draw,
-    expect,
-    said=said,
-    settings=EqualCompute,
-    seeded=True,
-    trains=lambda settings: True,
-)

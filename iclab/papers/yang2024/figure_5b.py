@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Figure, Sentence, Tables, smallest
+from iclab.evidence import Evidence, Sentence, Tables, smallest
 from iclab.papers._drawing import (
     CURVES,
     GREY,
@@ -23,6 +23,12 @@ from iclab.papers.yang2024._equal_compute import (
 from iclab.papers.yang2024._experiments import epochs_above
 
 _STYLES = (*CURVES, (GREY, "X"))
+
+Settings = EqualCompute
+jobs = equal_compute_jobs
+compute = equal_compute
+seeded = True
+trains = True
 
 
 def draw(tables: Tables) -> Picture:
@@ -142,17 +148,3 @@ def expect(tables: Tables) -> list[Evidence]:
             in_view=True,
         ),
     ]
-
-
-FIGURE = Figure(
-    "yang2024/figure-5b",
-    "Training curves of a four-layer transformer by number of heads, at equal compute",
-    equal_compute_jobs,
-    equal_compute,
-    draw,
-    expect,
-    said=said,
-    settings=EqualCompute,
-    seeded=True,
-    trains=lambda settings: True,
-)

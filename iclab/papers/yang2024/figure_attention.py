@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
 from iclab.core import require
-from iclab.evidence import Evidence, Figure, Tables, setting
+from iclab.evidence import Evidence, Tables, setting
 from iclab.papers._drawing import parts, sheet
 from iclab.papers.yang2024._experiments import (
     EPOCH,
@@ -22,6 +22,10 @@ from iclab.papers.yang2024._experiments import (
 )
 from iclab.theory import representation_optimum, representation_optimum_closed
 from iclab.training import exact_gap
+
+jobs = one_layer_jobs
+seeded = True
+trains = True
 
 
 @dataclass(frozen=True)
@@ -228,16 +232,3 @@ def _strip(axis: Axes, matrix: np.ndarray, limit: float, title: str, N: int) -> 
     axis.axvline(N + 0.5, color="black", linewidth=0.8)
     axis.set_title(title, fontsize=9.5, loc="left")
     axis.tick_params(labelsize=8)
-
-
-FIGURE = Figure(
-    "yang2024/figure-attention",
-    "The matrix that trained attention applies to the labels, beside ridge regression",
-    one_layer_jobs,
-    compute,
-    draw,
-    expect,
-    settings=Settings,
-    seeded=True,
-    trains=lambda settings: True,
-)

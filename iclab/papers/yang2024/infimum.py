@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.yang2024._descents import (
     STARTS,
     Descent,
@@ -35,7 +35,7 @@ def decoy(case: Descent):
     return np.full(2, _infima()[STARTS.index(case.start)][1])
 
 
-def measure(case: Descent, key, scale) -> Measured:
+def measure(case: Descent, scale) -> Measured:
     """(9) at the end and the least along the path, from the covariance of labels."""
     path = path_of(case, scale)
     _, features, _ = case.start.arrays
@@ -66,12 +66,3 @@ def _infima() -> np.ndarray:
 
     features = np.stack([start.arrays[1] for start in STARTS])
     return np.asarray(both(features, np.array([start.tau for start in STARTS])))
-
-
-CLAIM = Claim(
-    "yang2024/infimum",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

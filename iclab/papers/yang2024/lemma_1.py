@@ -4,10 +4,12 @@ import jax
 import numpy as np
 from jaxtyping import Array
 
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.models import MultiHeadSoftmax
 from iclab.papers.yang2024._instances import Instances
 from iclab.papers.yang2024._single import formulas, single_problems
+
+cases = single_problems
 
 
 def predict(case: Instances):
@@ -22,7 +24,7 @@ def decoy(case: Instances):
     return _slopes(case, V[: case.context_length] @ _direction(case).T @ V.T)
 
 
-def measure(case: Instances, key, scale) -> Measured:
+def measure(case: Instances) -> Measured:
     """The derivative of the model's attention along G, by automatic differentiation."""
     Q, N = case.key_query[0], case.context_length
     G = np.broadcast_to(_direction(case), Q.shape)
@@ -54,12 +56,3 @@ def _derivative_of_attention(
 
 
 _derivative = jax.jit(_derivative_of_attention, static_argnames="context_length")
-
-
-CLAIM = Claim(
-    "yang2024/lemma-1",
-    cases=single_problems,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -70,7 +70,7 @@ def decoy(case: Instances):
     return as_bounds([_sides(case, _values)]) if is_large(case) else None
 
 
-def measure_printed(case: Instances, key, scale) -> Measured:
+def measure_printed(case: Instances) -> Measured:
     """The same, where it is the largest part of the printed L."""
     return as_measured([_sides(case, _printed)])
 
@@ -99,11 +99,9 @@ def _values(constants, gamma, alpha, *, heads: int):
     return _corrected(without, gamma, alpha, heads=heads)
 
 
-def numbers(results):
+def numbers(results, printed):
     """How many times as fast as the printed L allows the gradient changes."""
-    times = [
-        np.max(one.measured / one.predicted) for one in results.values() if one.printed
-    ]
+    times = [np.max(one.measured / one.predicted) for one in printed.values()]
     return {"times": max(times)}
 
 

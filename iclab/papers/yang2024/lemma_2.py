@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import jax
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.yang2024._bounds import as_bounds, as_measured, rounding, tightest
+
+relation = "<="
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,7 @@ def decoy(case: Case):
     return 0.99 / 2 * predict(case) if case.even else None
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """‖softmax(ξ₁) − softmax(ξ₂)‖₁."""
     return as_measured([_sides(case)])
 
@@ -61,13 +63,3 @@ def _sides(case: Case):
 
 
 _softmax = jax.jit(lambda scores: jax.nn.softmax(scores, axis=-1))
-
-
-CLAIM = Claim(
-    "yang2024/lemma-2",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.yang2024._bounds import as_bounds, as_measured, rounding, tightest
+
+relation = "<="
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +45,7 @@ def decoy(case: Case):
     return (l - 1) / l * predict(case) if case.equal else None
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """‖Σ x_i‖², with the sum taken first."""
     return as_measured([_sides(case)])
 
@@ -52,13 +54,3 @@ def _sides(case: Case):
     left = np.sum(np.sum(case.vectors, axis=1) ** 2, axis=1)
     right = case.vectors.shape[1] * np.sum(case.vectors**2, axis=(1, 2))
     return tightest(left, right, rounding(right))
-
-
-CLAIM = Claim(
-    "yang2024/lemma-3",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Measured, Printed, rounded
 from iclab.theory import ridge_coefficients
 
 
@@ -51,7 +51,7 @@ def decoy(case: Case):
     return _ridge(case, len(case.truth) * case.noise_variance)
 
 
-def printed(case: Case):
+def as_printed(case: Case):
     """The right side of (32), averaged over the noise in its labels: at three λ, and
     the minimiser.
     """
@@ -64,16 +64,19 @@ def printed(case: Case):
     return np.concatenate([clean + tau / 2 * both, least])
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Mean over fresh noise at points with its covariance, and least squares there."""
     noisy = _noisy_features(case)
     return _regression(case, noisy, np.broadcast_to(case.labels, noisy.shape[:2]))
 
 
-def measure_own(case: Case, key, scale) -> Measured:
+def measure_own(case: Case) -> Measured:
     """The same with the noise of the labels."""
     noisy = _noisy_features(case)
     return _regression(case, noisy, noisy @ case.truth)
+
+
+printed = Printed(predict=as_printed, measure=measure_own, nearby=True)
 
 
 def _noisy_features(case: Case) -> np.ndarray:
@@ -104,13 +107,3 @@ def _ridge(case: Case, penalty: float) -> np.ndarray:
 
 
 _coefficients = jax.jit(ridge_coefficients)
-
-
-CLAIM = Claim(
-    "yang2024/lemma-4",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed, measure=measure_own, beside=True),
-)

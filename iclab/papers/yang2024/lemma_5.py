@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Measured, rounded
 from iclab.papers.yang2024._instances import Instances
 from iclab.papers.yang2024._population import best_weights, evaluated, every_label
 from iclab.papers.yang2024._single import error_scale, formulas, single_problems
+
+cases = single_problems
 
 
 def predict(case: Instances):
@@ -38,7 +40,7 @@ def decoy(case: Instances):
     return np.array([loss, unexplained, 0.0, loss]) / (2 * K)
 
 
-def measure(case: Instances, key, scale) -> Measured:
+def measure(case: Instances) -> Measured:
     """The model's loss, and the least one of any weights, over a population of tasks.
 
     The least one is what the regression of all labels on the shown ones leaves.
@@ -51,18 +53,7 @@ def measure(case: Instances, key, scale) -> Measured:
     return rounded(value, error_scale(case), 1 + loss)
 
 
-def numbers(results):
+def numbers(results, printed):
     """The least loss of a problem, and what is printed."""
-    one = next(one for one in results.values() if one.printed)
+    one = next(iter(printed.values()))
     return {"least": one.measured[1], "printed": one.predicted[1]}
-
-
-CLAIM = Claim(
-    "yang2024/lemma-5",
-    cases=single_problems,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed),
-    numbers=numbers,
-)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.papers.yang2024._instances import GENERAL
 from iclab.papers.yang2024._single import error_scale, formulas_at
 from iclab.papers.yang2024._two_rates import EVERY, FAST, descent
@@ -39,7 +39,7 @@ def decoy(case: Case):
     return _descend(case, (by_w / by_Q) ** 0.5, 1.0)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case) -> Measured:
     """Training with the two rates, the model's loss differentiated automatically."""
     path = descent(case.rates)
     found = _first_head(path.key_query[1], path.value[1])
@@ -59,12 +59,3 @@ def _descend(case: Case, gamma: float, factor: float) -> np.ndarray:
 
 def _first_head(Q: np.ndarray, w: np.ndarray) -> np.ndarray:
     return np.concatenate([Q[0].ravel(), w[0]])
-
-
-CLAIM = Claim(
-    "yang2024/lemma-6",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -21,11 +21,7 @@ from iclab.papers.yang2024._bounds import (
     rounding,
     tightest,
 )
-from iclab.papers.yang2024._instances import (
-    Instances,
-    is_concentrated,
-    is_unweighted,
-)
+from iclab.papers.yang2024._instances import Instances, is_concentrated, is_unweighted
 from iclab.papers.yang2024._population import evaluated
 from iclab.theory import attended_bound, residual_bound
 

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.models import MultiHeadSoftmax
 
 # Tokens (±1, ±1)/√2: all different, but alike in pairs in every coordinate.
@@ -74,12 +74,3 @@ def measure(case: Case, key, scale) -> Measured:
         f" is {smallest:.1g}, {smallest / zero:.0e} times what counts as zero"
     )
     return Measured(np.array([ranks.min(), ranks.max()]), 0, reason)
-
-
-CLAIM = Claim(
-    "yang2024/proposition-1",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

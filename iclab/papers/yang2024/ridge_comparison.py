@@ -5,9 +5,11 @@ import functools
 import jax
 import numpy as np
 
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.papers.yang2024._tables import Table, tables
 from iclab.theory import icl_ridge
+
+cases = tables
 
 
 def predict(case: Table):
@@ -20,7 +22,7 @@ def decoy(case: Table):
     return None if case.m == case.N else _statement(*_coefficients(case)[::-1])
 
 
-def measure(case: Table, key, scale) -> Measured:
+def measure(case: Table) -> Measured:
     """Least squares whose rows are the terms of (20) and of (25) as they stand."""
     half = 1 / np.sqrt(2 * case.N)
     found = []
@@ -52,12 +54,3 @@ def _both(features, labels, tau):
 
 def _labels(case: Table) -> np.ndarray:
     return case.random(1).standard_normal(case.N)
-
-
-CLAIM = Claim(
-    "yang2024/ridge-comparison",
-    cases=tables,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed, averaged
+from iclab.evidence import Measured, Printed, averaged
 from iclab.models import MultiHeadSoftmax
 from iclab.papers.yang2024._descents import (
     SLOW,
@@ -36,6 +36,8 @@ _LARGE = 1e4
 
 # Numbers of heads, from N on.
 _HEADS = (3, 4, 10, 50, 300)
+
+relation = ">="
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,9 @@ def measure_printed(case: Case, key, scale) -> Measured:
     return Measured(quotient, error, reason)
 
 
+printed = Printed(predict=predict, measure=measure_printed, relation="<=")
+
+
 @functools.cache
 def _rates(case: Case, seed: int, scale) -> np.ndarray:
     """γ²ζ₀/(2KL) as printed and at its best; then heads, then starts."""
@@ -131,20 +136,8 @@ def _words(rates: np.ndarray) -> str:
     return ", ".join(f"{rate:.2g}" for rate in rates)
 
 
-def numbers(results):
+def numbers(results, printed):
     """How much the guaranteed median rate rises, at the least, and up to which H."""
-    quotients = [one.measured for one in results.values() if one.printed]
+    quotients = [one.measured for one in printed.values()]
     rise = min(float(np.prod(some)) for some in quotients)
     return {"rise": rise, "most": _HEADS[len(quotients[0])]}
-
-
-CLAIM = Claim(
-    "yang2024/section-3.3-heads",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation=">=",
-    printed=Printed(predict=predict, measure=measure_printed, relation="<="),
-    numbers=numbers,
-)

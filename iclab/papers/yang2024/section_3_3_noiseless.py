@@ -5,7 +5,7 @@ import functools
 import jax
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured, Printed
 from iclab.papers.yang2024._tables import Table
 from iclab.theory import representation_optimum_closed
 
@@ -31,12 +31,15 @@ def as_printed(case: Table):
     return _statement(np.linalg.pinv(case.Z) @ case.Z_hat, case)
 
 
+printed = Printed(predict=as_printed, nearby=True)
+
+
 def decoy(case: Table):
     """Zᵀ for Z⁺."""
     return _statement(np.eye(case.N, case.K) + _unseen(case.Z.T, case), case)
 
 
-def measure(case: Table, key, scale) -> Measured:
+def measure(case: Table) -> Measured:
     """(34) extrapolated to τ = 0, and ⟨y, (Z⁺Ẑ)_k⟩ of noiseless labels by (26)."""
     A, half = (_solved(case, tau) for tau in (_TAU, _TAU / 2))
     predicted = np.linalg.pinv(case.Z) @ case.Z_hat
@@ -71,18 +74,7 @@ def _coefficients(case: Table) -> np.ndarray:
 _limit = functools.partial(jax.jit, static_argnums=1)(representation_optimum_closed)
 
 
-def numbers(results):
+def numbers(results, printed):
     """How far apart the limit and Z⁺Ẑ are, at the most."""
-    one = results["as printed: K=8, N=5, m=2"]
+    one = printed["K=8, N=5, m=2"]
     return {"away": np.max(np.abs(one.measured - one.predicted))}
-
-
-CLAIM = Claim(
-    "yang2024/section-3.3-noiseless",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=as_printed, beside=True),
-    numbers=numbers,
-)

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.models import MultiHeadSoftmax
 from iclab.tasks import Representation
 from iclab.theory import label_root, representation_optimum
@@ -26,6 +26,8 @@ from iclab.training import descent_path, exact_gap
 _ABOVE = 1.01
 
 _STEPS = 600
+
+relation = ">="
 
 
 @dataclass(frozen=True)
@@ -127,13 +129,3 @@ def _at_zero(case: Case) -> float:
 @functools.partial(jax.jit, static_argnums=1)
 def _theory(features, N):
     return label_root(features, N, _TAU), representation_optimum(features, N, _TAU)
-
-
-CLAIM = Claim(
-    "yang2024/section-3.3-one-head",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation=">=",
-)

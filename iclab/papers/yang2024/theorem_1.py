@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.yang2024._descents import (
     Descent,
     label_root_of,
@@ -18,6 +18,8 @@ _SLOWEST = 3.96
 
 # Below this part of the first gap Â − A is lost in the rounding of Â.
 _FLOOR = 1e-16
+
+relation = ">="
 
 
 def cases(scale) -> dict[str, Descent]:
@@ -38,7 +40,7 @@ def decoy(case: Descent):
     return np.full(3, _TOO_FAST * _guarantee(case))
 
 
-def measure(case: Descent, key, scale) -> Measured:
+def measure(case: Descent, scale) -> Measured:
     """The smallest log(Δ⁽⁰⁾/Δ⁽ᵗ⁾)/t and the smallest log(Δ⁽ᵗ⁾/Δ⁽ᵗ⁺¹⁾) of all steps."""
     path = path_of(case, scale)
     gaps = path.gaps
@@ -62,13 +64,3 @@ def measure(case: Descent, key, scale) -> Measured:
 
 def _guarantee(case: Descent) -> float:
     return float(-np.log(rates_of(case.start, case.rates).factor))
-
-
-CLAIM = Claim(
-    "yang2024/theorem-1",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation=">=",
-)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import STANDARD_ERRORS, Claim, Measured
+from iclab.evidence import STANDARD_ERRORS, Measured
 from iclab.papers.yang2024._descents import (
     QUICK,
     SLOW,
@@ -29,6 +29,8 @@ from iclab.theory import iterations_needed
 
 # Directions of λ, and states of the path that are looked at.
 _DIRECTIONS, _STATES = 8, 200
+
+relation = "<="
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def decoy(case: Case):
     return np.array([steps, *predict(case)[1:]])
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case, scale) -> Measured:
     """When the error of all but δ of the prompts stays below ε; the error after T."""
     run, T = Descent(case.start), case.steps
     path = path_of(run, scale)
@@ -141,13 +143,3 @@ def _prompts(case: Case, count: int):
         y = (features[:N] + noise) @ coefficients
         ridge = ridge_by_rows(Z, y.T, m * case.start.tau)
         yield y, np.concatenate([y, (features[N:] @ ridge).T], axis=1)
-
-
-CLAIM = Claim(
-    "yang2024/theorem-2",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-)

@@ -12,11 +12,7 @@ from iclab.core import Prompt
 from iclab.evaluation import prompt_average
 from iclab.evidence import Measured, averaged
 from iclab.models import LinearSelfAttention
-from iclab.papers.zhang2023._fixed_covariance import (
-    Setting,
-    settings,
-    trajectory,
-)
+from iclab.papers.zhang2023._fixed_covariance import Setting, settings, trajectory
 from iclab.tasks import (
     AbstractTask,
     CovariateShift,

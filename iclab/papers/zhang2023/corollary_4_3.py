@@ -7,12 +7,14 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Measured, Printed, rounded
 from iclab.papers.zhang2023._random_instances import one_by_one, random_covariances
 from iclab.theory import lsa_risk, optimal_preconditioner, sample_complexity
 
 # Pairs (Λ, ε) in a case.
 _NUMBER = {"smoke": 200, "desk": 1000, "paper": 5000}
+
+relation = "<="
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ def predict(case: Pairs):
     return 1.0
 
 
-def measure(case: Pairs, key, scale) -> Measured:
+def measure(case: Pairs, scale) -> Measured:
     """Exact risk at the lengths of the corollary."""
     return _worst(_instances(case.dimension, _NUMBER[scale]), as_printed=False)
 
@@ -43,15 +45,18 @@ def decoy(case: Pairs):
     return 0.95
 
 
-def measure_printed(case: Pairs, key, scale) -> Measured:
+def measure_printed(case: Pairs, scale) -> Measured:
     """The same with ε^{-1/2} inside the root of N."""
     return _worst(_instances(case.dimension, _NUMBER[scale]), as_printed=True)
 
 
-def numbers(results):
+printed = Printed(predict=predict, measure=measure_printed)
+
+
+def numbers(results, printed):
     """The largest risk over ε, at the printed lengths and at the corrected ones."""
-    worst = [one.measured for one in results.values() if one.printed]
-    tight = [one.measured for one in results.values() if not one.printed]
+    worst = [one.measured for one in printed.values()]
+    tight = [one.measured for one in results.values()]
     return {"worst": max(worst), "tight": max(tight)}
 
 
@@ -88,15 +93,3 @@ def _risk(covariance, context_length, examples):
     """Exact risk of the trained model, averaged over w ~ N(0, I)."""
     P = optimal_preconditioner(covariance, context_length)
     return lsa_risk(P, covariance, examples)
-
-
-CLAIM = Claim(
-    "zhang2023/corollary-4.3",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-    printed=Printed(predict=predict, measure=measure_printed),
-    numbers=numbers,
-)

@@ -6,10 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Measured, Printed, rounded
 from iclab.papers.zhang2023._fixed_covariance import Setting, settings
 from iclab.papers.zhang2023._loss_landscape import bowl
 from iclab.theory import gamma_matrix, lsa_loss, optimal_preconditioner
+
+cases = settings
 
 
 def predict(case: Setting):
@@ -21,7 +23,7 @@ def predict(case: Setting):
     )
 
 
-def measure(case: Setting, key, scale) -> Measured:
+def measure(case: Setting) -> Measured:
     """Minimise the exact loss by its own derivatives; evaluate it at random weights."""
     U11, u = _weights(case)
     N = jnp.asarray(case.context_length)
@@ -53,11 +55,14 @@ def chain_as_printed(case: Setting):
     return np.array(fourth[:2] + fifth[:2])
 
 
-def twice_the_loss(case: Setting, key, scale) -> Measured:
+def twice_the_loss(case: Setting) -> Measured:
     """2ℓ̃ at two weights, for the fourth line and again for the fifth."""
-    found = measure(case, key, scale)
+    found = measure(case)
     twice = found.value[-4:-2]
     return Measured(np.concatenate([twice, twice]), found.error, found.reason)
+
+
+printed = Printed(predict=chain_as_printed, measure=twice_the_loss, nearby=True)
 
 
 def _squares(case: Setting, weighted: bool = True) -> np.ndarray:
@@ -112,12 +117,3 @@ def _weights(case: Setting):
 
 
 _losses = jax.jit(jax.vmap(lsa_loss, (0, 0, None, None)))
-
-CLAIM = Claim(
-    "zhang2023/corollary-a.2",
-    cases=settings,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=chain_as_printed, measure=twice_the_loss, beside=True),
-)

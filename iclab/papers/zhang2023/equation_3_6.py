@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.models import LinearSelfAttention
 from iclab.papers.zhang2023._quadratic_form import (
     Shape,
@@ -17,6 +17,8 @@ from iclab.papers.zhang2023._quadratic_form import (
 # Prompts in a case.
 _NUMBER = 5
 
+cases = shapes
+
 
 def predict(case: Shape):
     """(3.6) through the second moments of the prompt, all other weights set to zero."""
@@ -27,7 +29,7 @@ def predict(case: Shape):
     return np.asarray(gram_space_predictions(model, prompts(case, _NUMBER)))
 
 
-def measure(case: Shape, key, scale) -> Measured:
+def measure(case: Shape) -> Measured:
     """The forward pass (3.3) on tokens with all weights."""
     weights, batch = _weights(case), prompts(case, _NUMBER)
     model = LinearSelfAttention(*map(jnp.asarray, weights))
@@ -48,12 +50,3 @@ def _weights(case: Shape) -> np.ndarray:
     """W_KQ and W_PV without a zero in them."""
     size = case.dimension + 1
     return np.random.default_rng([size, case.count]).standard_normal((2, size, size))
-
-
-CLAIM = Claim(
-    "zhang2023/equation-3.6",
-    cases=shapes,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array
 
 from iclab.core import Prompt
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.models import LinearSelfAttention
 from iclab.papers.zhang2023._random_covariance import (
     drawn_inputs,
@@ -62,12 +62,3 @@ def _predictions(model: LinearSelfAttention, inputs: Array) -> Array:
     over_queries = jax.vmap(one, in_axes=(None, 0))
     queries = jnp.eye(model.dimension)
     return jax.vmap(over_queries, in_axes=(0, None))(inputs, queries)
-
-
-CLAIM = Claim(
-    "zhang2023/equation-4.13",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

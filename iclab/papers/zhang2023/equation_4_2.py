@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.zhang2023._fixed_covariance import Setting, settings
 from iclab.papers.zhang2023._quadratic_form import Batch, token_space_predictions
 from iclab.papers.zhang2023._simulation import preconditioner_error, trained_model
@@ -39,7 +39,7 @@ def predict(case: Prompts):
     return _step(case, np.asarray(optimal_preconditioner(case.setting.covariance, N)))
 
 
-def measure(case: Prompts, key, scale) -> Measured:
+def measure(case: Prompts) -> Measured:
     """Forward pass on tokens of the model at the end of its gradient flow."""
     model = trained_model(case.setting)
     value = np.asarray(token_space_predictions(model, case.batch))
@@ -74,12 +74,3 @@ def _prompts(d: int, seed: int) -> Batch:
     y = np.einsum("nmi,ni->nm", X, random.standard_normal((6, d)))
     y[3:] = random.integers(1, 7, (3, _EXAMPLES))
     return Batch(X, y, random.standard_normal((6, d)))
-
-
-CLAIM = Claim(
-    "zhang2023/equation-4.2",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.zhang2023._extreme_starts import aligned_start
 from iclab.papers.zhang2023._fixed_covariance import Setting, settings, trajectory
 from iclab.theory import optimal_preconditioner
@@ -23,7 +23,7 @@ def predict(case: Setting):
     return _limits(np.asarray(inverse), np.linalg.norm(inverse))
 
 
-def measure(case: Setting, key, scale) -> Measured:
+def measure(case: Setting) -> Measured:
     """The end of the flow on the exact loss."""
     found = trajectory(case)
     U11, u_last = map(np.asarray, found.flow.model)
@@ -49,12 +49,3 @@ def _summary(U11: np.ndarray, u_last) -> np.ndarray:
     """u₋₁; extreme singular values, trace and one entry of U₁₁."""
     singular = np.linalg.svd(U11, compute_uv=False)
     return np.array([u_last, singular[0], singular[-1], np.trace(U11), U11[0, -1]])
-
-
-CLAIM = Claim(
-    "zhang2023/equation-5.9",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

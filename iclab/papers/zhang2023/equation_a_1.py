@@ -3,13 +3,15 @@
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.papers.zhang2023._gaussian_prompts import (
     Weights,
     exact_prompts,
     small_weights,
 )
 from iclab.papers.zhang2023._loss_landscape import population_gradient
+
+cases = small_weights
 
 
 def predict(case: Weights):
@@ -18,7 +20,7 @@ def predict(case: Weights):
     return -2 * cubic + 2 * linear
 
 
-def measure(case: Weights, key, scale) -> Measured:
+def measure(case: Weights) -> Measured:
     """Minus the gradient of the exact loss by automatic differentiation, as Vec(U)."""
     covariance = jnp.asarray(case.covariance)
     _, gradient = population_gradient(case.U[None], covariance, case.context_length)
@@ -39,12 +41,3 @@ def _terms(case: Weights):
     Hu = prompts.quadratic_forms() @ case.U.ravel(order="F")
     form = Hu @ case.U.ravel(order="F")
     return (prompts.weights * form) @ Hu, (prompts.weights * prompts.targets()) @ Hu
-
-
-CLAIM = Claim(
-    "zhang2023/equation-a.1",
-    cases=small_weights,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -2,12 +2,14 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.papers.zhang2023._gaussian_prompts import (
     Weights,
     exact_prompts,
     small_weights,
 )
+
+cases = small_weights
 
 
 def predict(case: Weights):
@@ -15,7 +17,7 @@ def predict(case: Weights):
     return _applied(case, lambda V: V + V.T)
 
 
-def measure(case: Weights, key, scale) -> Measured:
+def measure(case: Weights) -> Measured:
     """E[wᵀx_q H]u by exact quadrature over whole prompts."""
     prompts = exact_prompts(case.covariance, case.context_length)
     mean = np.einsum(
@@ -42,12 +44,3 @@ def _applied(case: Weights, block):
     lower = np.zeros((d + 1, d + 1))
     upper = np.zeros((d * (d + 1), d * (d + 1)))
     return np.block([[upper, A], [A.T, lower]]) @ case.U.ravel(order="F") / 2
-
-
-CLAIM = Claim(
-    "zhang2023/equation-a.3",
-    cases=small_weights,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

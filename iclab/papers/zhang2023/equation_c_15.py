@@ -2,9 +2,11 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured
 from iclab.papers.zhang2023._random_covariance import Setting, settings, trajectory
 from iclab.theory import random_covariance_coefficients
+
+cases = settings
 
 
 def predict(case: Setting):
@@ -23,7 +25,7 @@ def decoy(case: Setting):
     return np.stack([u_last**2, trace])
 
 
-def measure(case: Setting, key, scale) -> Measured:
+def measure(case: Setting) -> Measured:
     """End of the flow on the exact population loss."""
     found = trajectory(case)
     U11, u_last = found.flow.model
@@ -42,22 +44,7 @@ def _limits(case: Setting, power: int) -> np.ndarray:
     return np.stack([u_last, np.sum(xi / gamma) / u_last])
 
 
-def numbers(results):
+def numbers(results, printed):
     """How far from the printed limit u₋₁ ends, at the most."""
-    away = [
-        abs(one.measured[0] - one.predicted[0])
-        for one in results.values()
-        if one.printed
-    ]
+    away = [abs(one.measured[0] - one.predicted[0]) for one in printed.values()]
     return {"off": max(away)}
-
-
-CLAIM = Claim(
-    "zhang2023/equation-c.15",
-    cases=settings,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed),
-    numbers=numbers,
-)

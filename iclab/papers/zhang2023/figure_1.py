@@ -20,15 +20,7 @@ from matplotlib.figure import Figure as Picture
 from iclab.algorithms import LeastSquares
 from iclab.core import AbstractPredictor, require
 from iclab.evaluation import error_curve
-from iclab.evidence import (
-    Evidence,
-    Figure,
-    Sentence,
-    Tables,
-    largest,
-    setting,
-    smallest,
-)
+from iclab.evidence import Evidence, Sentence, Tables, largest, setting, smallest
 from iclab.models import GPT2, load, shipped, shipped_manifests
 from iclab.papers._drawing import (
     BLACK,
@@ -39,7 +31,7 @@ from iclab.papers._drawing import (
     parts,
     sheet,
 )
-from iclab.papers._training_runs import seeded
+from iclab.papers._training_runs import shared_key
 from iclab.papers.zhang2023._gpt2_training import Settings as Training, build
 from iclab.tasks import AbstractTask, Exponential, Fixed, LinearRegression
 from iclab.theory import lsa_limit_risk
@@ -66,6 +58,8 @@ _RECIPES: dict[str, dict[str, Any]] = {
     },
     "paper": {},
 }
+
+seeded = True
 
 
 def _names(*contexts: int) -> tuple[str, ...]:
@@ -185,6 +179,11 @@ def _shipped_checksum(run: Training) -> str | None:
     return manifest["sha256"]
 
 
+def trains(settings: Mapping[str, Any]) -> bool:
+    """Whether a job is training."""
+    return "covariance" in settings["training"]
+
+
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     """Errors by context length in the four panels, as a share of the zero predictor's.
 
@@ -214,7 +213,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
             groups=settings["groups"],
             prompts=settings["prompts"],
             normalisation=d * (c or 1.0),
-            key=seeded(jax.random.key(number), seed),
+            key=shared_key(jax.random.key(number), seed),
         )[""]
         table[f"{name}: mean"] = curve.mean
         table[f"{name}: lower"] = curve.lower
@@ -556,17 +555,3 @@ def _lsa_limit(c: float | None, dimension: int) -> float:
     test = moments(Fixed(1.0)) if c is None else training
     scale = c or 1.0
     return float(lsa_limit_risk(training, test, scale)) / (scale * dimension)
-
-
-FIGURE = Figure(
-    _ID,
-    "Trained GPT-2 models by context length, under fixed and random covariances",
-    jobs,
-    compute,
-    draw,
-    expect,
-    said=said,
-    settings=Settings,
-    seeded=True,
-    trains=lambda settings: "covariance" in settings["training"],
-)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.models import LinearSelfAttention
 from iclab.papers.zhang2023._random_covariance import (
     DRAWS,
@@ -110,12 +110,3 @@ def _risks(case: Case, scales) -> np.ndarray:
     training = (test, case.identity.moments())
     risks = [[lsa_limit_risk(moments, test, c) for c in scales] for moments in training]
     return np.asarray(risks) / case.dimension
-
-
-CLAIM = Claim(
-    "zhang2023/figure-1-lsa-limit",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.models import LinearSelfAttention
 from iclab.papers.zhang2023._quadratic_form import (
     Shape,
@@ -17,13 +17,15 @@ from iclab.papers.zhang2023._quadratic_form import (
 # Prompts in a case.
 _NUMBER = 5
 
+cases = shapes
+
 
 def predict(case: Shape):
     """uᵀHu with u = Vec(U), columns one below the other."""
     return _form(_blocks(case).ravel(order="F"), case)
 
 
-def measure(case: Shape, key, scale) -> Measured:
+def measure(case: Shape) -> Measured:
     """The forward pass on tokens with U₁₁, u₂₁ in W_KQ and u₁₂, u₋₁ in W_PV."""
     U, batch = _blocks(case), prompts(case, _NUMBER)
     W_KQ, W_PV = np.zeros_like(U), np.zeros_like(U)
@@ -48,12 +50,3 @@ def _blocks(case: Shape) -> np.ndarray:
     """U, one number for every weight that matters."""
     size = case.dimension + 1
     return np.random.default_rng([size, case.count]).standard_normal((size, size))
-
-
-CLAIM = Claim(
-    "zhang2023/lemma-5.1",
-    cases=shapes,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

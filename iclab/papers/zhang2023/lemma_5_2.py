@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from iclab.evaluation import prompt_average
-from iclab.evidence import Claim, Measured, averaged, rounded
+from iclab.evidence import Measured, averaged, rounded
 from iclab.models import LinearSelfAttention
 from iclab.papers.zhang2023._fixed_covariance import Setting, settings, trajectory
 from iclab.papers.zhang2023._loss_landscape import population_gradient
@@ -44,7 +44,7 @@ def predict(case: Case):
     return np.concatenate(values)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case, key) -> Measured:
     """Minus the gradient in all entries of U, the off-diagonal blocks included."""
     setting, points = case.setting, _points(case)
     if case.prompts:
@@ -117,12 +117,3 @@ def _sampled(case: Case, U: np.ndarray, key) -> Measured:
     return averaged(
         np.asarray(found.mean), np.asarray(found.standard_error), found.draws, "prompts"
     )
-
-
-CLAIM = Claim(
-    "zhang2023/lemma-5.2",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

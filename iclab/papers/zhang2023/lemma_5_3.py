@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.zhang2023._fixed_covariance import Setting, settings
 from iclab.papers.zhang2023._loss_landscape import Minimum, descend
 from iclab.theory import optimal_preconditioner
@@ -26,7 +26,7 @@ def predict(case: Setting):
     return np.tile(_summary(np.asarray(inverse)), _KEPT)
 
 
-def measure(case: Setting, key, scale) -> Measured:
+def measure(case: Setting) -> Measured:
     """Descend from random starts, balanced or not, over U₁₁ and u₋₁."""
     d = len(case.covariance)
     free = np.zeros((d + 1, d + 1))
@@ -57,12 +57,3 @@ def _summary(product: np.ndarray) -> np.ndarray:
     """Largest and smallest singular values, and an entry off the diagonal."""
     singular = np.linalg.svd(product, compute_uv=False)
     return np.array([singular[0], singular[-1], product[0, 1]])
-
-
-CLAIM = Claim(
-    "zhang2023/lemma-5.3",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

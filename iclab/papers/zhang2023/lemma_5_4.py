@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.zhang2023._extreme_starts import even_start
 from iclab.papers.zhang2023._fixed_covariance import Setting, settings, trajectory
 from iclab.papers.zhang2023._loss_landscape import bowl
@@ -18,6 +18,8 @@ from iclab.theory import convergence_constant, lsa_loss, optimal_preconditioner
 _SLOTS = 1024
 # Steps at which what is left of the gap is not known to this fraction are left out.
 _LARGEST_ERROR = 0.1
+
+relation = ">="
 
 
 def cases(scale):
@@ -38,7 +40,7 @@ def predict(case: Setting):
     return np.concatenate([least, reached, -1.03 * reached])
 
 
-def measure(case: Setting, key, scale) -> Measured:
+def measure(case: Setting) -> Measured:
     """The smallest of either over the flow: gradients by automatic differentiation."""
     found, quadratic = trajectory(case), bowl(case)
     last = len(found.u_last) - 1
@@ -96,13 +98,3 @@ def _squared_gradients(U11, u_last, covariance, context_length):
         return jnp.sum(blocks[0] ** 2) + blocks[1] ** 2
 
     return jax.vmap(one)(U11, u_last)
-
-
-CLAIM = Claim(
-    "zhang2023/lemma-5.4",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation=">=",
-)

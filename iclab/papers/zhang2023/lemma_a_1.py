@@ -2,13 +2,15 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Measured, Printed, rounded
 from iclab.papers.zhang2023._fixed_covariance import Setting, settings
 from iclab.papers.zhang2023._loss_landscape import population_gradient
 from iclab.theory import gamma_matrix
 
 # Five-point differences: the derivative of a quartic, exactly.
 _NODES, _COEFFICIENTS = np.array([1, -1, 2, -2]), np.array([8, -8, -1, 1]) / 12
+
+cases = settings
 
 
 def predict(case: Setting):
@@ -18,7 +20,7 @@ def predict(case: Setting):
     return np.concatenate([loss + constant, _slopes(case)])
 
 
-def measure(case: Setting, key, scale) -> Measured:
+def measure(case: Setting) -> Measured:
     """The loss over all weights; slopes by automatic differentiation in all of them."""
     U = _weights(case)
     loss, gradient = population_gradient(U, case.covariance, case.context_length)
@@ -40,7 +42,7 @@ def difference_as_printed(case: Setting):
     return np.zeros(4)
 
 
-def difference(case: Setting, key, scale) -> Measured:
+def difference(case: Setting) -> Measured:
     """How the loss changes when u₁₂ and u₂₁ become nonzero and U₁₁ and u₋₁ stay."""
     inside, outside = _weights(case), _weights(case)
     outside[:, :-1, -1] = _directions(case)[:, :-1, -1]
@@ -48,6 +50,9 @@ def difference(case: Setting, key, scale) -> Measured:
     both = np.concatenate([inside, outside])
     loss, _ = population_gradient(both, case.covariance, case.context_length)
     return rounded(loss[4:] - loss[:4], 20.0 * len(inside[0]), _size(loss))
+
+
+printed = Printed(predict=difference_as_printed, measure=difference, nearby=True)
 
 
 def _weights(case: Setting) -> np.ndarray:
@@ -81,13 +86,3 @@ def _slopes(case: Setting) -> np.ndarray:
 
 def _size(*values) -> float:
     return 1 + max(float(np.max(np.abs(some))) for some in values)
-
-
-CLAIM = Claim(
-    "zhang2023/lemma-a.1",
-    cases=settings,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=difference_as_printed, measure=difference, beside=True),
-)

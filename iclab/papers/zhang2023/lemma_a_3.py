@@ -2,13 +2,15 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, solved
+from iclab.evidence import Measured, solved
 from iclab.papers.zhang2023._fixed_covariance import (
     SOLVER_TOLERANCE,
     Setting,
     settings,
     trajectory,
 )
+
+cases = settings
 
 
 def predict(case: Setting):
@@ -17,7 +19,7 @@ def predict(case: Setting):
     return np.sum(U11**2, axis=(1, 2))
 
 
-def measure(case: Setting, key, scale) -> Measured:
+def measure(case: Setting) -> Measured:
     """u₋₁² at the same steps of the flow on the exact loss."""
     u_last = np.asarray(trajectory(case).u_last)
     size = float(np.max(u_last)) ** 2
@@ -36,12 +38,3 @@ def _steps(case: Setting) -> np.ndarray:
     U11, u_last = np.asarray(found.U11), np.asarray(found.u_last)
     worst = np.argmax(np.abs(u_last**2 - np.sum(U11**2, axis=(1, 2))))
     return np.append(worst, np.linspace(0, len(u_last) - 1, 6).astype(int))
-
-
-CLAIM = Claim(
-    "zhang2023/lemma-a.3",
-    cases=settings,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

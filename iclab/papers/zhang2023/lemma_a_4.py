@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.zhang2023._extreme_starts import aligned_start
 from iclab.papers.zhang2023._fixed_covariance import (
     SOLVER_TOLERANCE,
@@ -11,6 +11,8 @@ from iclab.papers.zhang2023._fixed_covariance import (
     trajectory,
 )
 from iclab.theory import lsa_loss
+
+relation = ">="
 
 
 def cases(scale):
@@ -27,7 +29,7 @@ def predict(case: Setting):
     return np.zeros(2)
 
 
-def measure(case: Setting, key, scale) -> Measured:
+def measure(case: Setting) -> Measured:
     """−ℓ̃(0)/σ²‖ΛΘ‖², and the smallest u₋₁/σ over every step, less its error."""
     U11, u_last = case.start
     loss = lsa_loss(U11, u_last, case.covariance, case.context_length)
@@ -44,13 +46,3 @@ def decoy(case: Setting):
     """u₋₁ never falls below its start: false where it can be told apart."""
     leading = np.linalg.matrix_rank(np.asarray(case.theta)) == 1
     return np.array([0.0, 1.0]) if leading else None
-
-
-CLAIM = Claim(
-    "zhang2023/lemma-a.4",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation=">=",
-)

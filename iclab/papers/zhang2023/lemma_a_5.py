@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, solved
+from iclab.evidence import Measured, solved
 from iclab.papers.zhang2023._extreme_starts import aligned_start, even_start
 from iclab.papers.zhang2023._fixed_covariance import (
     SOLVER_TOLERANCE,
@@ -17,6 +17,8 @@ from iclab.papers.zhang2023._fixed_covariance import (
     trajectory,
 )
 from iclab.theory import largest_initial_scale, last_weight_bound
+
+relation = ">="
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,7 @@ def predict(case: Setting | Edge):
     return float(_bound(case))
 
 
-def measure(case: Setting | Edge, key, scale) -> Measured:
+def measure(case: Setting | Edge) -> Measured:
     """The smallest u₋₁ over every step of the flow on the exact loss; 1 − σ²/σ_max²."""
     if isinstance(case, Edge):
         left = (1 - case.part**2) * np.array([1, -1])
@@ -81,13 +83,3 @@ def _vanishing(case: Edge) -> float:
     unit = sigma**2 * np.linalg.norm(Lambda @ Theta) ** 2
     unit /= np.sqrt(len(Lambda)) * np.linalg.norm(Lambda, 2) ** 2
     return float(bound) ** 2 / unit
-
-
-CLAIM = Claim(
-    "zhang2023/lemma-a.5",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation=">=",
-)

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from iclab.core import Prompt
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.models import LinearSelfAttention
 from iclab.papers.zhang2023._random_covariance import (
     LONG,
@@ -152,12 +152,3 @@ def _steps(case: Setting) -> list[int]:
 def _three(U11, u_last) -> np.ndarray:
     """Three numbers of a direction: its u₋₁, the norm of its U₁₁, a skew form of it."""
     return summary(U11, u_last)[[0, 1, 3]]
-
-
-CLAIM = Claim(
-    "zhang2023/lemma-c.1",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -5,13 +5,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.papers.zhang2023._random_covariance import Setting, settings
 from iclab.theory import (
     lsa_flow_random_covariance,
     lsa_loss_random_covariance,
     random_covariance_coefficients,
 )
+
+cases = settings
 
 
 def predict(case: Setting):
@@ -33,7 +35,7 @@ def decoy(case: Setting):
     return _statement(case, gamma, second, zeta)
 
 
-def measure(case: Setting, key, scale) -> Measured:
+def measure(case: Setting) -> Measured:
     """Values, slope and Newton's minimum of the exact loss, which knows no (C.3)."""
     moments, N = case.moments, case.context_length
     loss, slope, constant, gradient, hessian = map(
@@ -92,12 +94,3 @@ def _random(case: Setting, stream: int) -> Array:
     d = len(case.theta)
     entries = np.random.default_rng([d, stream]).standard_normal((d, d))
     return jnp.asarray(entries / np.sqrt(d))
-
-
-CLAIM = Claim(
-    "zhang2023/lemma-c.3",
-    cases=settings,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

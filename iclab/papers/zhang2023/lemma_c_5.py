@@ -2,13 +2,15 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, solved
+from iclab.evidence import Measured, solved
 from iclab.papers.zhang2023._random_covariance import (
     SOLVER_TOLERANCE,
     Setting,
     settings,
     trajectory,
 )
+
+cases = settings
 
 
 def predict(case: Setting):
@@ -17,7 +19,7 @@ def predict(case: Setting):
     return np.append(frobenius**2, 0)
 
 
-def measure(case: Setting, key, scale) -> Measured:
+def measure(case: Setting) -> Measured:
     """u₋₁² at five times, and how far it ever strays from ‖U₁₁‖_F²."""
     found = trajectory(case)
     U11, u_last = found.U11, found.u_last
@@ -39,12 +41,3 @@ def _snapshots(case: Setting) -> tuple[np.ndarray, np.ndarray]:
     found = trajectory(case)
     steps = np.linspace(0, len(found.u_last) - 1, 5).astype(int)
     return found.U11[steps], found.u_last[steps]
-
-
-CLAIM = Claim(
-    "zhang2023/lemma-c.5",
-    cases=settings,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

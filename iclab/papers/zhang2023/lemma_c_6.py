@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured, Printed
 from iclab.papers.zhang2023._random_covariance import (
     Setting,
     drawn_diagonals,
@@ -14,6 +14,8 @@ from iclab.papers.zhang2023._random_covariance import (
 )
 from iclab.theory import lsa_loss_random_covariance
 from iclab.training import lsa_gradient_flow
+
+cases = settings
 
 
 def predict(case: Setting):
@@ -25,7 +27,7 @@ def predict(case: Setting):
     return np.stack([_mean_square(case), 1, 1, 1])
 
 
-def printed(case: Setting):
+def as_printed(case: Setting):
     """E tr(Λ_τ²ΘΘᵀ) = ‖E Λ_τΘ‖_F², as the proof says."""
     return np.stack([_square_of_mean(case), 1, 1, 1])
 
@@ -36,13 +38,16 @@ def printed_cases(scale):
     return {name: settings(scale)[name]}
 
 
+printed = Printed(predict=as_printed, cases=printed_cases, nearby=True)
+
+
 def decoy(case: Setting):
     """Half of the variance of Λ_τ forgotten; the printed identity forgets all of it."""
     halfway = (_mean_square(case) + _square_of_mean(case)) / 2
     return np.stack([halfway, 1, 1, 1])
 
 
-def measure(case: Setting, key, scale) -> Measured:
+def measure(case: Setting, key) -> Measured:
     """Draw covariances for the identity, and follow both flows for the sign."""
     diagonals, Theta = drawn_diagonals(case.task.laws, key), np.asarray(case.theta)
     traces = diagonals**2 @ np.diag(Theta @ Theta.T)
@@ -56,9 +61,9 @@ def measure(case: Setting, key, scale) -> Measured:
     return Measured(value, np.stack([error, 0, 0, 0]), f"{reason}; signs are certain")
 
 
-def numbers(results):
+def numbers(results, printed):
     """Both sides of the printed identity."""
-    (slip,) = (one for one in results.values() if one.printed)
+    (slip,) = printed.values()
     return {"left": slip.measured[0], "right": slip.predicted[0]}
 
 
@@ -76,14 +81,3 @@ def _mean_square(case: Setting) -> float:
 
 def _square_of_mean(case: Setting) -> float:
     return float(np.linalg.norm(np.asarray(case.moments[0])[:, None] * case.theta) ** 2)
-
-
-CLAIM = Claim(
-    "zhang2023/lemma-c.6",
-    cases=settings,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=printed, cases=printed_cases, beside=True),
-    numbers=numbers,
-)

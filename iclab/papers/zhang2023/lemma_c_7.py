@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.evidence import Claim, Measured, solved
+from iclab.evidence import Measured, solved
 from iclab.papers.zhang2023._random_covariance import (
     SOLVER_TOLERANCE,
     Setting,
@@ -24,6 +24,8 @@ from iclab.theory import (
     largest_initial_scale_random_covariance,
     last_weight_bound_random_covariance,
 )
+
+relation = ">="
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +59,7 @@ def predict(case: Setting | Edge):
     return _bound(case, case.gamma_norm - case.gamma_norm_error)
 
 
-def measure(case: Setting | Edge, key, scale) -> Measured:
+def measure(case: Setting | Edge) -> Measured:
     """The smallest u₋₁ of the trajectory; 1 − σ²/σ_max²."""
     if isinstance(case, Edge):
         left = (1 - case.part**2) * np.array([1, -1])
@@ -96,13 +98,3 @@ def _vanishing(case: Edge) -> float:
     bound = last_weight_bound_random_covariance(moments, case.theta, sigma, known)
     unit = sigma**2 * np.linalg.norm(Lambda @ np.asarray(case.theta)) ** 2
     return float(bound) ** 2 / (unit / (np.sqrt(d) * np.linalg.norm(Lambda, 2) ** 2))
-
-
-CLAIM = Claim(
-    "zhang2023/lemma-c.7",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation=">=",
-)

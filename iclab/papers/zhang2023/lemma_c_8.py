@@ -7,7 +7,7 @@ that in u₋₁.
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.zhang2023._random_covariance import (
     Setting,
     settings_and_tight,
@@ -15,6 +15,9 @@ from iclab.papers.zhang2023._random_covariance import (
     trajectory,
 )
 from iclab.theory import convergence_constant_random_covariance
+
+cases = settings_and_tight
+relation = ">="
 
 
 def predict(case: Setting):
@@ -27,7 +30,7 @@ def predict(case: Setting):
     return np.array([*least, 0.99 * 4 * least[0], -1.04 * 4 * least[0]])
 
 
-def measure(case: Setting, key, scale) -> Measured:
+def measure(case: Setting) -> Measured:
     """Smallest ‖∇ℓ‖²/(ℓ − min ℓ), and smallest mean rate at which the gap decays."""
     found = slopes(case)
     times = np.asarray(trajectory(case).flow.recorded_at)[: len(found.loss)]
@@ -63,13 +66,3 @@ def _constant(case: Setting, gamma_norm: float) -> float:
         case.moments, case.context_length, case.theta, case.scale, gamma_norm
     )
     return float(nu)
-
-
-CLAIM = Claim(
-    "zhang2023/lemma-c.8",
-    cases=settings_and_tight,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation=">=",
-)

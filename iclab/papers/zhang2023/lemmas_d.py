@@ -5,18 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, rounded
-from iclab.papers.zhang2023._matrix_pairs import (
-    negative_traces,
-    products,
-    trace_ratios,
-)
+from iclab.evidence import Measured, rounded
+from iclab.papers.zhang2023._matrix_pairs import negative_traces, products, trace_ratios
 from iclab.papers.zhang2023._quadrature import gaussian_rule
 
 # Random pairs of matrices for an inequality.
 _NUMBER = {"smoke": 1000, "desk": 10_000, "paper": 100_000}
 
 Formula = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+relation = "<="
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ def predict(case: Identity | Inequality):
     return _both_sides(case.right) if isinstance(case, Identity) else case.bounds()
 
 
-def measure(case: Identity | Inequality, key, scale) -> Measured:
+def measure(case: Identity | Inequality, scale) -> Measured:
     """The left-hand side by differences, sums or quadrature; the worst of the pairs."""
     if isinstance(case, Identity):
         value = _both_sides(case.left)
@@ -141,13 +139,3 @@ def _fourth_moment(A: np.ndarray, Lambda: np.ndarray) -> np.ndarray:
 
 def _isserlis(doubled: np.ndarray, trace: float, Lambda: np.ndarray) -> np.ndarray:
     return Lambda @ doubled @ Lambda + trace * Lambda
-
-
-CLAIM = Claim(
-    "zhang2023/lemmas-d",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-)

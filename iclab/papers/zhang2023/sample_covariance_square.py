@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, averaged, rounded
+from iclab.evidence import Measured, averaged, rounded
 from iclab.papers.zhang2023._fixed_covariance import settings
 from iclab.papers.zhang2023._gaussian_prompts import exact_prompts, small_weights
 from iclab.theory import gamma_matrix
@@ -41,7 +41,7 @@ def predict(case: Case):
     return _upper(Gamma @ case.covariance)
 
 
-def measure(case: Case, key, scale) -> Measured:
+def measure(case: Case, key) -> Measured:
     """The mean square of the second moment of N inputs."""
     N, d = case.context_length, len(case.covariance)
     if not case.draws:
@@ -71,12 +71,3 @@ def _upper(matrices: np.ndarray) -> np.ndarray:
     """Entries on and above the diagonal."""
     rows, columns = np.triu_indices(matrices.shape[-1])
     return matrices[..., rows, columns]
-
-
-CLAIM = Claim(
-    "zhang2023/sample-covariance-square",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

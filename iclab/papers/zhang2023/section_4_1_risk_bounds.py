@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, rounded
+from iclab.evidence import Measured, rounded
 from iclab.papers.zhang2023._fixed_covariance import Setting
 from iclab.papers.zhang2023._quadrature import gaussian_rule
 from iclab.papers.zhang2023._random_instances import one_by_one, random_covariances
@@ -27,6 +27,8 @@ from iclab.theory import (
 _NUMBER = {"smoke": 500, "desk": 5000, "paper": 50_000}
 _WEIGHT = np.array([0.5, -2.0, 1.0])
 _EXAMPLES = 4
+
+relation = "<="
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def predict(case: Bounds | LinearLabels):
     return _both_sides(nonlinear_risk(w, Sigma, 0.0, Lambda, N, _EXAMPLES))
 
 
-def measure(case: Bounds | LinearLabels, key, scale) -> Measured:
+def measure(case: Bounds | LinearLabels, scale) -> Measured:
     """Exact risks of thousands of models; quadrature; a model after its flow."""
     if isinstance(case, Bounds):
         return _worst_ratios(case.dimension, _NUMBER[scale])
@@ -144,13 +146,3 @@ def _both_sides(value) -> np.ndarray:
     """An equality as two inequalities."""
     value = np.atleast_1d(np.asarray(value))
     return np.concatenate([value, -value])
-
-
-CLAIM = Claim(
-    "zhang2023/section-4.1-risk-bounds",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    relation="<=",
-)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured, Printed
 from iclab.papers.zhang2023._quadratic_form import Batch, token_space_predictions
 from iclab.papers.zhang2023._simulation import (
     distribution,
@@ -52,7 +52,10 @@ def predict(case: Orthogonal):
     return 0.0
 
 
-def measure(case: Orthogonal, key, scale) -> Measured:
+printed = Printed(predict=predict, cases=printed_cases)
+
+
+def measure(case: Orthogonal, key) -> Measured:
     """Largest |ŷ| of the model after its flow, over the root mean square label."""
     setting, batch = distribution(case.spectrum, 10), _prompts(case, key)
     answer = np.asarray(token_space_predictions(trained_model(setting), batch))
@@ -72,13 +75,13 @@ def decoy(case: Orthogonal):
     return jnp.trace(inverse @ Lambda @ Lambda) / jnp.trace(Lambda)
 
 
-def numbers(results):
+def numbers(results, printed):
     """The largest predictions for orthogonal queries, as shares of a label."""
-    printed = "as printed: {}, query orthogonal"
+    name = "{}, query orthogonal"
     return {
         "prompts": _PROMPTS,
-        "geometric": results[printed.format("geometric spectrum")].measured,
-        "tiny": results[printed.format("one tiny eigenvalue")].measured,
+        "geometric": printed[name.format("geometric spectrum")].measured,
+        "tiny": printed[name.format("one tiny eigenvalue")].measured,
     }
 
 
@@ -98,14 +101,3 @@ def _prompts(case: Orthogonal, key) -> Batch:
 @eqx.filter_jit
 def _queries(task: OrthogonalQuery, weights, examples, keys):
     return jax.vmap(task.query)(weights, examples, keys)
-
-
-CLAIM = Claim(
-    "zhang2023/section-4.2-orthogonal-query",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=predict, cases=printed_cases),
-    numbers=numbers,
-)

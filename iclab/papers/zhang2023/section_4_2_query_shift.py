@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.zhang2023._shifted_risk import LENGTHS, decay_rate, exact_risks
 from iclab.papers.zhang2023._simulation import (
     distribution,
@@ -65,12 +65,3 @@ def decoy(case: Query):
 def _risks(**shift) -> np.ndarray:
     Lambda = distribution(_SPECTRUM, 2).covariance
     return exact_risks(Lambda, Lambda, **shift)
-
-
-CLAIM = Claim(
-    "zhang2023/section-4.2-query-shift",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.zhang2023._shifted_risk import LENGTHS, exact_risks
 from iclab.papers.zhang2023._simulation import (
     distribution,
@@ -105,12 +105,3 @@ def _limit_answers() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     error = (1 + np.trace(Lambda) / np.linalg.eigvalsh(Lambda)[0]) / _LONG
     error = error * np.linalg.norm(x) * np.linalg.norm(w)
     return np.asarray(answer), query @ w, error * np.abs(_SCALES) ** 3
-
-
-CLAIM = Claim(
-    "zhang2023/section-4.2-shifts",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

@@ -2,16 +2,13 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, rounded
-from iclab.papers.zhang2023._quadratic_form import (
-    Shape,
-    prompts,
-    query_matrix,
-    shapes,
-)
+from iclab.evidence import Measured, rounded
+from iclab.papers.zhang2023._quadratic_form import Shape, prompts, query_matrix, shapes
 
 # Where the polynomial is compared: it has degree d+1, and d+2 points would do.
 _POINTS = np.array([-2.5, -1.0, -0.3, 0.2, 0.7, 1.5, 3.0])
+
+cases = shapes
 
 
 def predict(case: Shape):
@@ -19,7 +16,7 @@ def predict(case: Shape):
     return _POINTS ** (case.dimension - 1) * (_POINTS**2 - _norm(case) ** 2)
 
 
-def measure(case: Shape, key, scale) -> Measured:
+def measure(case: Shape) -> Measured:
     """det(μI − X) by elimination."""
     X = query_matrix(prompts(case, 1))[0]
     value = np.linalg.det(_POINTS[:, None, None] * np.eye(len(X)) - X)
@@ -35,12 +32,3 @@ def decoy(case: Shape):
 
 def _norm(case: Shape) -> float:
     return float(np.linalg.norm(prompts(case, 1).query))
-
-
-CLAIM = Claim(
-    "zhang2023/section-5.1-determinant",
-    cases=shapes,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

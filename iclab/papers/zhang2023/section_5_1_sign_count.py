@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed
+from iclab.evidence import Measured, Printed
 from iclab.papers.zhang2023._quadratic_form import (
     Shape,
     prompts,
@@ -10,13 +10,15 @@ from iclab.papers.zhang2023._quadratic_form import (
     shapes,
 )
 
+cases = shapes
+
 
 def predict(case: Shape):
     """min(d, N) + 1, the rank of E; fewest and most over the prompts."""
     return np.full(2, min(case.dimension, case.count) + 1)
 
 
-def measure(case: Shape, key, scale) -> Measured:
+def measure(case: Shape, scale) -> Measured:
     """Count them."""
     number = {"smoke": 20, "desk": 50, "paper": 200}[scale]
     H = quadratic_matrix(prompts(case, number))
@@ -42,17 +44,9 @@ def as_printed(case: Shape):
     return np.full(2, case.dimension + 1)
 
 
-def numbers(results):
+printed = Printed(predict=as_printed, relation=">=")
+
+
+def numbers(results, printed):
     """How many there are with fewer examples than dimensions."""
-    return {"short": results["as printed: d=3, N=2"].measured[0]}
-
-
-CLAIM = Claim(
-    "zhang2023/section-5.1-sign-count",
-    cases=shapes,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=as_printed, relation=">="),
-    numbers=numbers,
-)
+    return {"short": printed["d=3, N=2"].measured[0]}

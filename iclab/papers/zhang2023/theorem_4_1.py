@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.zhang2023._fixed_covariance import Setting, settings, trajectory
 from iclab.papers.zhang2023._loss_landscape import bowl, descend
 from iclab.papers.zhang2023._trajectory import summary
@@ -40,7 +40,7 @@ def predict(case: Setting | AllWeights):
     return summary(W_KQ[:-1, :-1], W_PV[-1, -1])
 
 
-def measure(case: Setting | AllWeights, key, scale) -> Measured:
+def measure(case: Setting | AllWeights) -> Measured:
     """Follow the flow on the exact population loss, which never mentions Γ."""
     if isinstance(case, AllWeights):
         return _least_loss(case)
@@ -89,12 +89,3 @@ def _loss_of(covariance, inverse) -> np.ndarray:
     Lambda = np.asarray(covariance)
     loss = (np.trace(Lambda) - np.trace(Lambda @ Lambda @ np.asarray(inverse))) / 2
     return np.full(2, loss)
-
-
-CLAIM = Claim(
-    "zhang2023/theorem-4.1",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

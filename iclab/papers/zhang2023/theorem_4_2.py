@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, Printed, rounded
+from iclab.evidence import Measured, Printed, rounded
 from iclab.papers.zhang2023._quadrature import gaussian_rule
 from iclab.papers.zhang2023._simulation import (
     distribution,
@@ -134,9 +134,12 @@ def as_printed(case: Curvature | Cutoffs):
     return np.zeros(len(case.distances))
 
 
-def numbers(results):
+printed = Printed(predict=as_printed, cases=printed_cases)
+
+
+def numbers(results, printed):
     """What a decade of |x| near zero adds to E y²."""
-    decades = results["as printed: d=1, y=|x|^(-1/2), E y² by decades"].measured
+    decades = printed["d=1, y=|x|^(-1/2), E y² by decades"].measured
     return {"decade": decades[0]}
 
 
@@ -186,14 +189,3 @@ def _gains(case: Cutoffs) -> Measured:
 def _task(function, spectrum: str) -> NonlinearRegression:
     covariance = distribution(spectrum, 2).covariance
     return NonlinearRegression(function, covariance, noise_std=0.3)
-
-
-CLAIM = Claim(
-    "zhang2023/theorem-4.2",
-    cases=cases,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-    printed=Printed(predict=as_printed, cases=printed_cases),
-    numbers=numbers,
-)

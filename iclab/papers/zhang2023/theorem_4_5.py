@@ -3,10 +3,12 @@
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.papers.zhang2023._random_covariance import Setting, settings, trajectory
 from iclab.papers.zhang2023._trajectory import summary
 from iclab.theory import lsa_optimum, lsa_optimum_random_covariance
+
+cases = settings
 
 
 def predict(case: Setting):
@@ -15,7 +17,7 @@ def predict(case: Setting):
     return summary(W_KQ[:-1, :-1], W_PV[-1, -1])
 
 
-def measure(case: Setting, key, scale) -> Measured:
+def measure(case: Setting) -> Measured:
     """Follow the flow on the exact population loss, which never mentions Γ_τ."""
     found = trajectory(case)
     U11, u_last = found.flow.model
@@ -32,12 +34,3 @@ def decoy(case: Setting):
     """The limit of Theorem 4.1 for the mean covariance."""
     W_KQ, W_PV = lsa_optimum(jnp.diag(case.moments[0]), case.context_length)
     return summary(W_KQ[:-1, :-1], W_PV[-1, -1])
-
-
-CLAIM = Claim(
-    "zhang2023/theorem-4.5",
-    cases=settings,
-    predict=predict,
-    measure=measure,
-    decoy=decoy,
-)

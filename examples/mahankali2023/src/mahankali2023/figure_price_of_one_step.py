@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure as Picture
 
 from iclab.evaluation import error_curve
-from iclab.evidence import Evidence, Figure, Tables, largest, setting
+from iclab.evidence import Evidence, Tables, largest, setting
 from iclab.tasks import LinearRegression
 from mahankali2023._predictors import BayesRidge, OneStep
 from mahankali2023._steps import one_step_loss
@@ -108,14 +108,3 @@ def expect(tables: Tables) -> list[Evidence]:
             reason="the Bayes rule is below every other, on common prompts too",
         ),
     ]
-
-
-FIGURE = Figure(
-    "mahankali2023/figure-price-of-one-step",
-    "The price of a single step",
-    jobs,
-    compute,
-    draw,
-    expect,
-    settings=Settings,
-)

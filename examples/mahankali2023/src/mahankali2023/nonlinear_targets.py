@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from mahankali2023._best_layer import best_layer, step_coefficients
 from mahankali2023._random_functions import RandomFunction
 from mahankali2023._steps import bent_powers, nonlinear_step, sine_powers
@@ -62,6 +62,3 @@ def _stated(case: Case, fit: float, weighted: float):
     d, n = case.dimension, case.examples
     eta = nonlinear_step(d, n, case.noise_variance, fit, weighted)
     return step_coefficients(n * eta * np.eye(d))
-
-
-CLAIM = Claim("mahankali2023/nonlinear-targets", cases, predict, measure, decoy)

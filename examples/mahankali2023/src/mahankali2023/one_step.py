@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured, averaged
+from iclab.evidence import Measured, averaged
 from iclab.tasks import LinearRegression
 from mahankali2023._best_layer import PROMPTS, best_layer, step_coefficients
 from mahankali2023._steps import one_step
@@ -72,6 +72,3 @@ def _stated(case: Case, eta: float):
     if not case.searched:
         return eta
     return step_coefficients(case.examples * eta * np.eye(case.dimension))
-
-
-CLAIM = Claim("mahankali2023/one-step", cases, predict, measure, decoy)

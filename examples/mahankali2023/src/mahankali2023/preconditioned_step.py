@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Claim, Measured
+from iclab.evidence import Measured
 from iclab.tasks import LinearRegression
 from mahankali2023._best_layer import best_layer, step_coefficients
 from mahankali2023._steps import one_step
@@ -57,6 +57,3 @@ def decoy(case: Case):
     Sigma, n = case.covariance, case.examples
     trace = (np.trace(Sigma) + case.noise_variance) / n
     return step_coefficients(np.linalg.inv((1 + 1 / n) * Sigma + trace * np.eye(2)))
-
-
-CLAIM = Claim("mahankali2023/preconditioned-step", cases, predict, measure, decoy)

@@ -1,0 +1,93 @@
+"""How far what was measured is from what was stated, in error bars."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from iclab.evidence._numbers import plain
+
+if TYPE_CHECKING:
+    from iclab.evidence._claim import Relation
+    from iclab.evidence._runner import CaseResult
+
+
+class Farthest(NamedTuple):
+    """The entry of a case that is farthest off: its place, its name, error bars.
+
+    An entry without a label is named by its place, and a single number not at all.
+    """
+
+    place: int
+    name: str
+    bars: float
+
+
+def beyond(relation: "Relation", measured: Any, stated: Any) -> np.ndarray:
+    """How far measured numbers lie outside a statement; inside a bound, below zero."""
+    excess = np.asarray(measured) - np.asarray(stated)
+    match relation:
+        case "=":
+            return np.abs(excess)
+        case "<=":
+            return excess
+        case ">=":
+            return -excess
+
+
+def bars_off(
+    relation: "Relation", measured: Any, stated: Any, error: Any
+) -> np.ndarray:
+    """The same in error bars: more than 1 refutes the statement, NaN does (∞) too."""
+    with np.errstate(all="ignore"):
+        excess = beyond(relation, _floats(measured), _floats(stated))
+        off = np.where(excess == 0, 0.0, excess / _floats(error))
+    return np.where(np.isnan(off), np.inf, off)
+
+
+def farthest(case: "CaseResult") -> Farthest:
+    """The entry of a case that is farthest from its prediction."""
+    off = bars_off(case.relation, case.measured, case.predicted, case.error)
+    place = int(np.argmax(off))
+    name = f"number {place + 1} of {off.size}" if off.size > 1 else ""
+    name = case.labels[place] if case.labels else name
+    return Farthest(place, name, float(off.flat[place]))
+
+
+def case_line(case: "CaseResult") -> str:
+    """A case in one line: both sides, the error bar, the decoy.
+
+    Of a case with several numbers that fails, the line shows the one farthest off.
+    """
+    sides = [case.predicted, case.measured, case.error, case.decoy]
+    lead, labels = case.title, case.labels
+    worst = farthest(case)
+    if case.verdict == "fails" and worst.name:
+        lead += f": {worst.name} is off by {worst.bars:.3g} error bars"
+        shape = np.broadcast(*map(np.asarray, sides[:3])).shape
+        sides = [None if one is None else _at(one, shape, worst.place) for one in sides]
+        labels = ()
+    predicted, measured, error, decoy = (_short(plain(one)) for one in sides)
+    if labels:
+        measured = _short(plain(np.ravel(case.measured)), labels)
+    text = (
+        f"{lead}: predicted {case.relation} {predicted}, measured {measured} ± {error}"
+    )
+    return text if case.decoy is None else f"{text}, decoy {decoy}"
+
+
+def _at(side: Any, shape: tuple[int, ...], place: int) -> Any:
+    return np.broadcast_to(np.asarray(side), shape).flat[place]
+
+
+def _short(value: Any, labels: Sequence[str] = ()) -> str:
+    """The first few of some numbers, after their names if they have such."""
+    if isinstance(value, list):
+        words = [_short(one) for one in value[:4]]
+        words = [f"{a} {b}" for a, b in zip(labels, words, strict=False)] or words
+        return f"[{', '.join(words)}{', …' if len(value) > 4 else ''}]"
+    return f"{value:.6g}" if isinstance(value, (int, float)) else str(value)
+
+
+def _floats(value: Any) -> np.ndarray:
+    return np.asarray(value).astype(float)
