@@ -9,7 +9,7 @@ from typing import Any
 
 from iclab.cli._mistake import UserMistake
 from iclab.cli._numbers import seed
-from iclab.cli._terminal import tell
+from iclab.show import tell
 
 
 def add_train(commands: Any) -> None:

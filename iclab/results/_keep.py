@@ -11,6 +11,7 @@ from iclab._files import now, read_inside, signed, write_inside
 from iclab._reading import checked
 from iclab.results._folder import FORMAT, RESULTS, Run
 from iclab.results._record import Record
+from iclab.show import size
 
 MANIFEST = "manifest.json"
 
@@ -72,7 +73,7 @@ def _files(run: Run, record: Record) -> tuple[dict[str, bytes], list[str]]:
         except OSError:
             continue
         if len(data) > _LARGEST:
-            large.append(f"{name} ({len(data) / 1e6:.1f} MB)")
+            large.append(f"{name} ({size(len(data))})")
         else:
             kept[name] = data
     return kept, large
