@@ -20,7 +20,7 @@ from sphinx.errors import ExtensionError
 from iclab.evidence import ERRATUM_CLASSES, Evidence, Sentence
 from iclab.papers import rooms
 from iclab.report._items import Item, items, opening
-from iclab.report._text import number
+from iclab.show import number
 from iclab.results import Run, read_run
 
 DOCS = Path(__file__).parents[1]

@@ -15,7 +15,6 @@ from iclab._reading._functions import (
     spoken as spoken,
 )
 from iclab._reading._values import (
-    CONTROL as CONTROL,
     LARGEST_INTEGER as LARGEST_INTEGER,
     Amount as Amount,
     Argument as Argument,
@@ -33,5 +32,4 @@ from iclab._reading._values import (
     is_one as is_one,
     require as require,
     short as short,
-    visible as visible,
 )

@@ -5,7 +5,6 @@ import functools
 import math
 import operator
 import os
-import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,12 +14,6 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 # Exact formulas take huge numbers of samples; this is beyond all of them.
 LARGEST_INTEGER = 10**50
-
-# Signs that a terminal obeys instead of showing them, or that turn the order of others:
-# C0 but tab and newline, C1, and the marks of writing from right to left.
-CONTROL = re.compile(
-    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]"
-)
 
 _NO: Any = object()  # what an option answers to a value that is not its own
 
@@ -325,8 +318,3 @@ def short(value: object) -> str:
         text = f"a {type(value).__name__}"
     text = " ".join(str(text).split())
     return text if len(text) <= 80 else f"{text[:77]}…"
-
-
-def visible(text: str) -> str:
-    """A text that may be a stranger's, for a terminal: control signs are spelt out."""
-    return CONTROL.sub(lambda sign: ascii(sign[0])[1:-1], text)

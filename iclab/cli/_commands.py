@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,14 +11,8 @@ from typing import TYPE_CHECKING, Any
 import iclab
 from iclab import papers
 from iclab.cli._costs import times, times_words
-from iclab.cli._lines import (
-    case_line,
-    duration,
-    evidence_line,
-    sentence_line,
-)
+from iclab.cli._lines import case_line, evidence_line, sentence_line
 from iclab.cli._mistake import UserMistake as UserMistake, writing
-from iclab.cli._terminal import is_unicode, tell
 from iclab.evidence import (
     ERRATUM_CLASSES,
     SCALES,
@@ -29,6 +22,7 @@ from iclab.evidence import (
     describe_settings,
     setting_text,
 )
+from iclab.show import columns, duration, is_unicode, size, tell
 
 if TYPE_CHECKING:
     from iclab.results import Record
@@ -48,7 +42,7 @@ def list_entries(options: argparse.Namespace) -> int:
         print_json([_entry_json(entry) for entry in entries])
         return 0
     width = max(len(entry.id) for entry in entries)
-    room = max(_columns() - width - _CLASS - 5, 20)
+    room = max(columns() - width - _CLASS - 5, 20)
     for entry in entries:
         mark = "!" if entry.erratum else "*" if entry.remark else " "
         class_ = entry.erratum_class or ""
@@ -233,9 +227,9 @@ def cache(options: argparse.Namespace) -> int:
     except EngineProblem as problem:
         raise UserMistake(str(problem)) from None
     if options.action == "clear":
-        print(f"removed {kept.clear() / 1e6:.1f} MB from {kept.root}")
+        print(f"removed {size(kept.clear())} from {kept.root}")
     else:
-        print(f"{kept.root}: {kept.size / 1e6:.1f} MB (`iclab cache clear` removes it)")
+        print(f"{kept.root}: {size(kept.size)} (`iclab cache clear` removes it)")
     return 0
 
 
@@ -325,11 +319,5 @@ def _field(name: str, text: str | None) -> None:
     if not text:
         return
     lead, rest = f"  {name:<11} ", " " * 14
-    print(textwrap.fill(text, max(_columns(), 40), initial_indent=lead,
+    print(textwrap.fill(text, max(columns(), 40), initial_indent=lead,
                         subsequent_indent=rest))  # fmt: skip
-
-
-def _columns() -> int:
-    if sys.stdout.isatty():
-        return os.get_terminal_size(sys.stdout.fileno()).columns
-    return 100

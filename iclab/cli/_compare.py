@@ -16,6 +16,7 @@ from iclab.results import (
     first,
     read_run,
 )
+from iclab.show import number
 
 # How many items, and numbers of an item, are named before the rest is counted.
 _MOST, _MOST_NUMBERS = 20, 3
@@ -111,8 +112,8 @@ def _settings(pair: Pair) -> str:
 
 
 def _number(one: Moved) -> str:
-    bars = "no error bar" if one.bars is None else f"{one.bars:.2g} error bars"
-    return f"{one.name}: {one.before:.6g} → {one.after:.6g} ({bars})"
+    bars = "no error bar" if one.bars is None else f"{number(one.bars, 2)} error bars"
+    return f"{one.name}: {number(one.before)} → {number(one.after)} ({bars})"
 
 
 def _some(lines: Sequence[str], most: int = _MOST) -> list[str]:

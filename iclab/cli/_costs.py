@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iclab.cli._lines import duration
 from iclab.evidence import Entry, Scale
+from iclab.show import counted, duration, of
 
 if TYPE_CHECKING:
     from iclab.cli._work import Work
@@ -117,20 +117,19 @@ class Plan:
 
     def words(self) -> str:
         """About how long, where, and what is done already."""
-        cores = "1 core" if self.cores == 1 else f"{self.cores} cores"
-        text = f"about {duration(self.wall)} on {cores}"
+        text = f"about {duration(self.wall)} on {counted(self.cores, 'core')}"
         text += "" if self.measured else " (in part an estimate from single steps)"
         if self.unknown:
             some = len(self.unknown)
             text += f", and nobody knows how long {_these(self.unknown)} will take"
             text = text if some < len(self.items) else text.partition(", and ")[2]
         if self.finished:
-            text += f"; {self.finished} of {self.jobs} jobs are in the store"
+            text += f"; {of(self.finished, self.jobs, 'job')} are in the store"
         return text
 
 
 def _these(ids: Sequence[str]) -> str:
-    return ids[0] if len(ids) == 1 else f"{len(ids)} items"
+    return ids[0] if len(ids) == 1 else counted(len(ids), "item")
 
 
 def plan(

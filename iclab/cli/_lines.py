@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from iclab.evidence import case_line as case_line
+from iclab.show import counted, duration, number
 
 if TYPE_CHECKING:
     from iclab.evidence import Evidence, Sentence
@@ -19,7 +20,7 @@ _INDENT = " " * 11
 def result_lines(record: "Record", note: str = "") -> list[str]:
     """An item's verdict; what is not good says why."""
     verdict = record.verdict
-    head = f"{verdict:<10} {record.id}  {record.seconds:.1f} s{note}"
+    head = f"{verdict:<10} {record.id}  {duration(record.seconds)}{note}"
     if record.scatter is not None:
         head += f"  ({record.scatter.words})"
     if record.failed:
@@ -41,14 +42,14 @@ def result_lines(record: "Record", note: str = "") -> list[str]:
 
 def evidence_line(one: "Evidence") -> str:
     """What a figure should show in one line: the number and what it is held to."""
-    wanted = f"{one.relation} {one.bound:.6g}"
-    return f"{one.statement}: {one.value:.6g}, expected {wanted}"
+    wanted = f"{one.relation} {number(one.bound)}"
+    return f"{one.statement}: {number(one.value)}, expected {wanted}"
 
 
 def sentence_line(one: "Sentence") -> str:
     """What a paper says of its figure, whether it is seen, and why perhaps not."""
     text = f"{one.state}: {one.statement} ({one.place})"
-    numbers = [f"{test.value:.4g}" for test in one.tests if not test.holds]
+    numbers = [number(test.value, 4) for test in one.tests if not test.holds]
     text += f": {', '.join(numbers)}" if numbers else ""
     reasons = [] if one.state == "seen" else [one.blame, one.note]
     return "; ".join([text, *(reason for reason in reasons if reason)])
@@ -59,7 +60,7 @@ def summary(records: Sequence["Record"]) -> str:
     counts = Counter(record.verdict for record in records)
     named = [*_VERDICTS, *(verdict for verdict in _RARE if counts[verdict])]
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in named)
-    return f"{len(records)} item{'' if len(records) == 1 else 's'}: {verdicts}"
+    return f"{counted(len(records), 'item')}: {verdicts}"
 
 
 def tally(verdicts: Iterable[str]) -> str:
@@ -67,11 +68,3 @@ def tally(verdicts: Iterable[str]) -> str:
     counts = Counter(verdicts)
     every = (*_VERDICTS, *_RARE)
     return ", ".join(f"{counts[name]} {name}" for name in every if counts[name])
-
-
-def duration(seconds: float) -> str:
-    """A time for people."""
-    for size, name in ((172_800, "d"), (7200, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds / {'d': 86_400, 'h': 3600}.get(name, 60):.1f} {name}"
-    return f"{seconds:.1f} s"

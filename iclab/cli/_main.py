@@ -13,9 +13,9 @@ from iclab.cli._mistake import UserMistake
 from iclab.cli._new import add_new
 from iclab.cli._numbers import seed, whole_number
 from iclab.cli._probe import add_probe
-from iclab.cli._terminal import CannotWrite, flush, open_streams, say_of_writing, tell
 from iclab.cli._train import add_train
 from iclab.evidence import SCALES
+from iclab.show import CannotWrite, flush, open_streams, say_of_writing, tell
 
 _EXIT_MISTAKE, _EXIT_INTERRUPTED = 2, 130
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from iclab.cli._mistake import UserMistake, writing
 from iclab.cli._numbers import seed, whole_number
+from iclab.show import Display, display, of
 
 if TYPE_CHECKING:
     from iclab.core import AbstractPredictor
@@ -103,17 +104,18 @@ def probe(options: argparse.Namespace) -> int:
     try:
         named = _named(options.model, options.heads)
         task = _task(options, named)
-        found = measure(
-            named.predictor,
-            task,
-            contexts=options.context,
-            against={word: _named(word).predictor for word in options.against},
-            training_context=named.context,
-            prompts=options.prompts,
-            name=options.model,
-            key=jax.random.key(options.seed),
-            report=_progress(),
-        )
+        with display(out=sys.stderr) as show:
+            found = measure(
+                named.predictor,
+                task,
+                contexts=options.context,
+                against={word: _named(word).predictor for word in options.against},
+                training_context=named.context,
+                prompts=options.prompts,
+                name=options.model,
+                key=jax.random.key(options.seed),
+                report=_report(show),
+            )
     except ValueError as mistake:
         raise UserMistake(str(mistake).removeprefix("probe: ")) from None
     record, page = found.json(), None
@@ -287,15 +289,16 @@ def _task(options: argparse.Namespace, named: _Named) -> "AbstractTask":
     return RandomCovariance((Exponential(),) * d, noise_std=options.noise)
 
 
-def _progress() -> Callable[[int, int, str], None]:
-    """One line that changes on a terminal, a line a step elsewhere; on stderr."""
-    terminal = sys.stderr.isatty()
+def _report(show: Display) -> Callable[[int, int, str], None]:
+    """What tells the display which step has begun."""
 
     def report(done: int, total: int, text: str) -> None:
-        if terminal:
-            line = "" if done == total else f"{done + 1} of {total}: {text} …"
-            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
-        elif done < total:
-            print(f"{done + 1} of {total}: {text}", file=sys.stderr, flush=True)
+        if not done:
+            show.begin(total, unit="step")
+        else:
+            show.ended(str(done))
+        if done < total:
+            show.told("", 1.0, text)
+            show.note(f"{of(done + 1, total)}: {text}", minor=True)
 
     return report

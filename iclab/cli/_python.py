@@ -12,7 +12,6 @@ from iclab import papers
 from iclab._reading import Positive, Seed, checked
 from iclab.cli._main import _parser
 from iclab.cli._mistake import UserMistake
-from iclab.cli._notebook import in_notebook
 from iclab.cli._reproduce import Ended, run_check, run_reproduce
 from iclab.evidence import Scale, setting_text
 from iclab.papers import RoomProblem
@@ -132,5 +131,4 @@ def _options(
     options.ids = open_rooms(ids, rooms)
     # Standard output is the user's: what there is to see goes elsewhere.
     options.json, options.quiet = True, quiet
-    options.notebook = not quiet and in_notebook()
     return options

@@ -6,6 +6,7 @@ from iclab import papers
 from iclab.cli._commands import say
 from iclab.cli._mistake import UserMistake, writing
 from iclab.results import NoResults, NotARecord, first, keep_record, read_run
+from iclab.show import size
 
 
 def record(options: argparse.Namespace) -> int:
@@ -22,7 +23,7 @@ def record(options: argparse.Namespace) -> int:
         raise UserMistake(str(reason)) from None
     items = manifest["items"]
     counts = ", ".join(f"{len(items[name])} {name}" for name in items)
-    print(f"{options.record}: {counts} ({manifest['bytes'] / 1e6:.1f} MB)")
+    print(f"{options.record}: {counts} ({size(manifest['bytes'])})")
     for name in manifest["left_out"]:
         print(f"left out: {name}")
     return 0

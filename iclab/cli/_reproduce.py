@@ -12,7 +12,7 @@ from iclab import papers
 from iclab._files import now, refuse_links
 from iclab.cli._commands import print_json, say, write_report
 from iclab.cli._costs import plan
-from iclab.cli._lines import duration, summary
+from iclab.cli._lines import summary
 from iclab.cli._mistake import UserMistake, keeping, writing
 from iclab.cli._run import Progress, open_cache, run_items
 from iclab.cli._signals import Stopped
@@ -28,6 +28,7 @@ from iclab.runs import (
     provenance,
     usable_cores,
 )
+from iclab.show import counted, duration, of
 
 _SLOWEST = 5
 
@@ -111,7 +112,7 @@ def reproduce(options: argparse.Namespace) -> int:
     if not options.json:
         seconds = time.perf_counter() - start  # with the report
         _say_slowest(run.computed)
-        print(f"from the store: {len(records) - len(run.computed)} of {len(records)}")
+        print(f"from the store: {of(len(records) - len(run.computed), len(records))}")
         print(f"results: {results.path}")
         missing = sum(entry.id not in results.records for entry in papers.select())
         counts = f"{summary(records)}, {missing} missing"
@@ -238,18 +239,14 @@ def _say_plan(work: Work, options: argparse.Namespace, store: Store | None) -> i
         if not row["to_run"]:
             text = "in the store"
         elif row["seconds"] is None:
-            text = f"{_jobs(row['to_run'])}, nobody knows how long"
+            text = f"{counted(row['to_run'], 'job')}, nobody knows how long"
         else:
-            text = f"{_jobs(row['to_run'])}, about {duration(row['seconds'])}"
+            text = f"{counted(row['to_run'], 'job')}, about {duration(row['seconds'])}"
         print(f"{row['id']:<{width}}  {text}")
     where = options.cluster or f"{cores} process{'' if cores == 1 else 'es'} here"
     kept = f"; results in {options.out}" if options.out else "; nothing is kept"
     print(f"{foreseen.words()}\non {where}{kept}; nothing was run")
     return 0
-
-
-def _jobs(count: int) -> str:
-    return f"{count} job{'' if count == 1 else 's'}"
 
 
 def _facts(options: argparse.Namespace) -> dict[str, Any]:
@@ -279,7 +276,7 @@ def _say_slowest(computed: Mapping[str, float]) -> None:
     if slowest:
         print("slowest, all jobs of an item together:")
     for id in slowest:
-        print(f"{computed[id]:10.1f} s  {id}")
+        print(f"{duration(computed[id]):>12}  {id}")
 
 
 def _say_stopped(
@@ -290,7 +287,7 @@ def _say_stopped(
     page: Path | None = None,
 ) -> int:
     """Say what is kept and how to go on."""
-    text = f"{stopped.word}, {len(records)} of {len(entries)} items done"
+    text = f"{stopped.word}, {of(len(records), len(entries), 'item')} done"
     if options.out:
         same = "the same command" + (" without --force" if options.force else "")
         text += f" and kept in {options.out}: {same} continues"

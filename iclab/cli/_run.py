@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from iclab.cli._costs import announcement, known as costs_of, plan
-from iclab.cli._live import Row, Silent, display
+from iclab.cli._lines import result_lines
 from iclab.cli._mistake import UserMistake, keeping
 from iclab.cli._predictions import Predictions
 from iclab.cli._signals import Stopped, stoppable
-from iclab.cli._terminal import tell
 from iclab.cli._work import Work
 from iclab.results import Record, ResultsFolder
 from iclab.runs import (
@@ -21,6 +20,7 @@ from iclab.runs import (
     Engine,
     EngineProblem,
     Event,
+    Outcome,
     Processes,
     Started,
     Store,
@@ -29,6 +29,7 @@ from iclab.runs import (
     run_jobs,
     usable_cores,
 )
+from iclab.show import Display, counted, display as usual_display, of, tell
 
 
 @dataclass
@@ -36,31 +37,35 @@ class Progress:
     """A command at work: what it has found so far, and the signal that stopped it."""
 
     work: Work
-    show: Silent
+    show: Display
     results: ResultsFolder | None = None
     records: dict[str, Record] = field(default_factory=dict)
     computed: dict[str, float] = field(default_factory=dict)
     stopped: Stopped | None = None
+    # How much is done of an item's jobs that have begun, by item and job.
+    shares: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def take(self, event: Event) -> None:
         """Something has happened to a job."""
-        owners, job = self.work.owners(event.job), event.job.digest
-        if isinstance(event, Started):
-            for id in owners:
-                self.show.started(id, job)
-            return
-        if isinstance(event, Told):
-            for id in owners:
-                self.show.told(id, job, event.fraction, event.words)
-            return
-        for id in owners:
-            self.show.job_ended(id, event.seconds, from_store=event.from_store, job=job)
-        for id in self.work.take(event):
-            self.finish(id)
+        for id in self.work.owners(event.job):
+            if isinstance(event, Started):
+                self.show.started(id)
+                continue
+            shares, jobs = self.shares.setdefault(id, {}), len(self.work.jobs[id])
+            told = isinstance(event, Told)
+            shares[event.job.digest] = event.fraction if told else 1.0
+            ended = sum(share == 1.0 for share in shares.values())
+            words = event.words if told else of(ended, jobs, "job") if jobs > 1 else ""
+            self.show.told(id, sum(shares.values()) / jobs, words)
+        if isinstance(event, Outcome):
+            for id in self.work.take(event):
+                self.finish(id)
 
     def finish(self, id: str) -> None:
         """Give an item its record."""
-        record, settle = self.work.record(id, lambda word: self.show.state(id, word))
+        record, settle = self.work.record(
+            id, lambda word: self.show.told(id, 1.0, word)
+        )
         seconds = self.work.computed(id)
         if seconds is not None:
             # Not what a fresh process needs before it can begin.
@@ -69,7 +74,10 @@ class Progress:
             with keeping(self.results.folder):
                 self.results.add(record, settle)
         self.records[id] = record
-        self.show.finished(record, from_store=seconds is None)
+        cached, how = seconds is None, record.verdict
+        self.show.ended(id, how, seconds=record.seconds, cached=cached)
+        lines = result_lines(record, ", from the store" if cached else "")
+        self.show.note("\n".join(lines), minor=record.good, how=how)
 
 
 def run_items(
@@ -80,10 +88,12 @@ def run_items(
     cache: Cache | None = None,
     *,
     after: Callable[[Progress], None] = lambda run: None,
+    display: Display | None = None,
 ) -> Progress:
     """Run every job of `work` and give every item its record; then do what is `after`.
 
-    Before, say how long it will take, where that is worth saying.
+    Before, say how long it will take, where that is worth saying. `display` shows how
+    far it is, by default as fits where the output goes.
     """
     known = {} if results is None else results.records
     processes = options.jobs or usable_cores()
@@ -100,9 +110,9 @@ def run_items(
         tell(words)
     today = Predictions(work, None if options.force else store, cache)
     _say_predictions(len(today.jobs), options)
-    rows = {id: _row(id, work, known, options.scale) for id in work.ids}
-    with _display(rows, options, processes) as show:
-        run = Progress(work, show, results)
+    expected = {id: _expected(id, work, known, options.scale) for id in work.ids}
+    with display or _display(options) as show:
+        run = Progress(work, show.begin(expected), results)
         try:
             for id in work.unplanned:
                 run.finish(id)
@@ -133,7 +143,8 @@ def run_items(
         finally:
             if cache is not None:
                 cache.trim()
-        show.reporting()
+        if results is not None:
+            show.told("", 1.0, "writing the report")
         after(run)
     return run
 
@@ -141,25 +152,14 @@ def run_items(
 def _say_predictions(count: int, options: argparse.Namespace) -> None:
     """Say what comes before the items; where the cache knows it, nothing does."""
     if count and not getattr(options, "quiet", False):
-        claims = (
-            "a stored claim predicts"
-            if count == 1
-            else f"{count} stored claims predict"
-        )
-        tell(f"iclab {options.command}: computing, once, what {claims} here")
+        claims = counted(count, "stored claim")
+        tell(f"iclab {options.command}: computing, once, the predictions of {claims}")
 
 
-def _display(
-    rows: Mapping[str, Row], options: argparse.Namespace, processes: int
-) -> Silent:
-    """What shows how far a run is; `quiet` and `notebook` are Python's to ask for."""
-    if getattr(options, "quiet", False):
-        return Silent()
-    if getattr(options, "notebook", False):
-        from iclab.cli._notebook import NotebookTable
-
-        return NotebookTable(rows, processes)
-    return display(rows, json=options.json, processes=processes)
+def _display(options: argparse.Namespace) -> Display:
+    """What shows how far a run is; JSON has standard output for itself."""
+    quiet, out = getattr(options, "quiet", False), None if options.json else sys.stdout
+    return usual_display(quiet=quiet, stream=out or sys.stderr, out=out)
 
 
 def engine(options: argparse.Namespace, cache: Cache | None) -> Engine | None:
@@ -196,14 +196,12 @@ def open_cache(options: argparse.Namespace) -> Cache | None:
         return None
 
 
-def _row(id: str, work: Work, known: Mapping[str, Record], scale: str) -> Row:
-    """An item in the table, with the time that it took at this scale before, here or
-    elsewhere.
-    """
+def _expected(
+    id: str, work: Work, known: Mapping[str, Record], scale: str
+) -> float | None:
+    """Seconds that an item took at this scale before, here or elsewhere."""
     before = known.get(id)
-    jobs = max(len(work.jobs.get(id, ())), 1)
     if before is not None and before.scale == scale and not before.failed:
-        return Row(id, jobs, before.seconds)
+        return before.seconds
     costs = costs_of(work.entry(id), work.scale)
-    names = work.jobs.get(id, {})
-    return Row(id, jobs, costs and sum(costs.job(name) for name in names))
+    return costs and sum(costs.job(name) for name in work.jobs.get(id, {}))

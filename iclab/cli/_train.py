@@ -9,7 +9,7 @@ from typing import Any
 
 from iclab.cli._mistake import UserMistake, writing
 from iclab.cli._numbers import seed
-from iclab.cli._terminal import tell
+from iclab.show import tell
 
 # What is left in the folder at the end, beside metrics and checkpoints.
 _FILES = ("model.safetensors", "manifest.json")

@@ -23,7 +23,6 @@ from iclab.core._finite import (
     nan_unless_finite as nan_unless_finite,
 )
 from iclab.core._foreign import Foreign as Foreign
-from iclab.core._html import html_curves as html_curves, html_table as html_table
 from iclab.core._predictor import (
     AbstractPredictor as AbstractPredictor,
     Deep as Deep,

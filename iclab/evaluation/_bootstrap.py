@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from iclab.core import html_table, positive_integer, require
+from iclab import show
+from iclab.core import positive_integer, require
 
 # Numbers in memory at a time.
 _LARGEST = 1 << 22
@@ -32,7 +33,7 @@ class Band(eqx.Module):
 
     def _repr_html_(self) -> str:
         rows = zip(self.value, self.lower, self.upper, strict=True)
-        return html_table(("value", "lower", "upper"), rows)
+        return show.table(("value", "lower", "upper"), rows)
 
 
 class Bootstrap(NamedTuple):

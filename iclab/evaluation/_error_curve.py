@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from iclab import show
 from iclab.core import (
     AbstractPredictor,
     Lengths,
@@ -19,8 +20,6 @@ from iclab.core import (
     checked,
     context_lengths,
     enough_memory,
-    html_curves,
-    html_table,
     named_predictors,
     require,
 )
@@ -103,19 +102,19 @@ class Curves(dict[str, ErrorCurve]):
             [int(length), *(_with_interval(curve, j) for curve in self.values())]
             for j, length in enumerate(first.lengths)
         ]
-        level = f"{100 * first.bootstrap.level:.3g} %"
+        level = show.share(first.bootstrap.level)
         head = ("examples", *(f"{name} [{level}]" for name in self))
         drawn = {
             name: (curve.mean, curve.lower, curve.upper) for name, curve in self.items()
         }
         positive = all(np.min(np.asarray(c.lower)) > 0 for c in self.values())
         labels = ("examples", "mean squared error")
-        picture = html_curves(first.lengths, drawn, labels=labels, log=positive)
-        return html_table(head, rows) + picture
+        picture = show.curves(first.lengths, drawn, labels=labels, log=positive)
+        return show.table(head, rows) + picture
 
 
 def _with_interval(curve: ErrorCurve, j: int) -> str:
-    return f"{curve.mean[j]:.4g} [{curve.lower[j]:.4g}, {curve.upper[j]:.4g}]"
+    return show.with_interval(curve.mean[j], curve.lower[j], curve.upper[j])
 
 
 @checked(finite=False)

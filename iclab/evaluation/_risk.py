@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from iclab import show
 from iclab._reading import Positive
 from iclab.core import (
     AbstractPredictor,
@@ -16,7 +17,6 @@ from iclab.core import (
     Size,
     between,
     checked,
-    html_table,
     named_predictors,
 )
 from iclab.evaluation._bootstrap import warn_of_tails
@@ -44,7 +44,7 @@ class Estimate(eqx.Module):
             for (path, mean), error in zip(places, errors, strict=True)
         ]
         head = ("", "mean", f"standard error of {self.draws:,} draws")
-        return html_table(head, rows)
+        return show.table(head, rows)
 
 
 @checked(finite=False)

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from iclab.evidence._numbers import (
         filled as filled,
         names as names,
-        number as number,
         plain as plain,
     )
     from iclab.evidence._paper import (

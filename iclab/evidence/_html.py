@@ -1,16 +1,12 @@
 """Results of claims and figures as notebooks show them."""
 
 import html
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
+from iclab import show
 
 if TYPE_CHECKING:
     from iclab.evidence._runner import ClaimResult, FigureResult
-
-# Numbers of an array that a cell has room for.
-_SHOWN = 3
 
 
 def claim_html(result: "ClaimResult") -> str:
@@ -19,15 +15,15 @@ def claim_html(result: "ClaimResult") -> str:
         (
             case.title,
             case.verdict,
-            _number(case.predicted),
+            case.predicted,
             case.relation,
-            f"{_number(case.measured)} ± {_number(case.error)}",
-            _number(case.decoy),
+            show.with_error(case.measured, case.error, 4),
+            case.decoy,
         )
         for case in (*result.cases, *result.slips)
     ]
     head = ("case", "verdict", "predicted", "", "measured", "decoy")
-    return _headed(result.id, result.verdict, _table(head, rows))
+    return _headed(result.id, result.verdict, show.table(head, rows))
 
 
 def figure_html(result: "FigureResult") -> str:
@@ -36,14 +32,14 @@ def figure_html(result: "FigureResult") -> str:
     found = [
         (
             one.statement,
-            f"{_number(one.value)} {one.relation} {_number(one.bound)}",
+            f"{show.number(one.value, 4)} {one.relation} {show.number(one.bound, 4)}",
             "holds" if one.holds else "does not hold",
         )
         for one in result.evidence
     ]
     tables = [
-        _table(("what the paper says", "where", ""), said) if said else "",
-        _table(("what we find", "number and bound", ""), found) if found else "",
+        show.table(("what the paper says", "where", ""), said) if said else "",
+        show.table(("what we find", "number and bound", ""), found) if found else "",
     ]
     missing = "".join(
         f"<p>not judged: {html.escape(one)}</p>" for one in result.missing
@@ -54,20 +50,3 @@ def figure_html(result: "FigureResult") -> str:
 def _headed(id: str, verdict: str, body: str) -> str:
     words = f"<strong>{html.escape(verdict)}</strong> {html.escape(id)}"
     return f"<p>{words}</p>{body}"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    top = "".join(f"<th>{html.escape(name)}</th>" for name in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-        for row in rows
-    )
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _number(value: Any) -> str:
-    if value is None:
-        return ""
-    flat = np.ravel(np.asarray(value, float))
-    words = [f"{one:.4g}" for one in flat[:_SHOWN]]
-    return ", ".join([*words, "…"] if len(flat) > _SHOWN else words)

@@ -13,10 +13,10 @@ import string
 from collections.abc import Mapping
 from typing import Any
 
-from iclab._reading import Whole, checked
+from iclab import show
+from iclab._reading import checked
 
 _CLAUSE = re.compile(r"«([^«»¦]*)(?:¦([^«»¦]*))?»")
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @checked
@@ -35,18 +35,6 @@ def _filled(clause: re.Match[str], numbers: Mapping[str, Any]) -> str:
 def names(text: str) -> set[str]:
     """Names of the numbers that a text asks for."""
     return {name for found in _CLAUSE.finditer(text) for name in _fields(found[1])}
-
-
-@checked
-def number(value: Any, digits: Whole = 6) -> str:
-    """A number for people: `0.133608`, `1.9×10⁻¹¹`; words stay words."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return {"nan": "NaN", "inf": "∞", "-inf": "−∞"}.get(str(value), str(value))
-    if not math.isfinite(value):
-        return number(str(float(value)))
-    if isinstance(value, int) and abs(value) < 10**9:
-        return _typeset(str(value))
-    return _typeset(f"{value:.{digits}g}")
 
 
 @checked
@@ -76,16 +64,7 @@ class _Pretty(string.Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, str):  # infinities and NaN, as JSON holds them
-            return number(value)
+            return show.number(value)
         text = super().format_field(value, format_spec)
         percent = text.endswith("%")
-        return _typeset(text.removesuffix("%")) + " %" * percent
-
-
-def _typeset(text: str) -> str:
-    mantissa, _, exponent = text.partition("e")
-    mantissa = mantissa.replace("-", "−")
-    if not exponent:
-        return mantissa
-    power = "10" + str(int(exponent)).translate(_SUPERSCRIPTS)
-    return power if mantissa == "1" else f"{mantissa}×{power}"
+        return show.typeset(text.removesuffix("%")) + " %" * percent

@@ -14,8 +14,12 @@ import traitlets
 
 from iclab.explore._chart import Chart
 from iclab.explore._settings import Settings
+from iclab.show.palette import BRIGHT_BLUE, ORANGE
 
 _HERE = Path(__file__).parent
+_COLOURS = (
+    f".iclab-board {{ --iclab-blue: {BRIGHT_BLUE}; --iclab-orange: {ORANGE}; }}\n"
+)
 
 
 class Board(anywidget.AnyWidget):
@@ -27,7 +31,7 @@ class Board(anywidget.AnyWidget):
     """
 
     _esm = (_HERE / "board.js").read_text(encoding="utf-8")
-    _css = (_HERE / "board.css").read_text(encoding="utf-8")
+    _css = _COLOURS + (_HERE / "board.css").read_text(encoding="utf-8")
     svg = traitlets.Unicode("").tag(sync=True)
     frame = traitlets.Dict().tag(sync=True)
     points = traitlets.List().tag(sync=True)

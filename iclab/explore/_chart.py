@@ -12,9 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# After Okabe and Ito; the blue is lighter, to be seen on black as well.
-BLUE, VERMILION, GREEN, ORANGE = "#2A7FBF", "#D55E00", "#009E73", "#E69F00"
-SKY, PURPLE, GREY = "#56B4E9", "#CC79A7", "#8A8A8A"
+from iclab.show import number
+from iclab.show.palette import (
+    BRIGHT_BLUE as BLUE,
+    BRIGHT_GREY as GREY,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    VERMILION,
+)
 
 _FONT = "font-family:system-ui,sans-serif"
 # Width of a letter at 12 pixels, on average and on the safe side.
@@ -270,14 +276,14 @@ class Chart:
                 f'<path d="M{across:.1f} {f["top"]}V{f["bottom"]}"'
                 f' stroke="currentColor" opacity="0.12"/>'
                 f'<text x="{across:.1f}" y="{f["bottom"] + 16}"'
-                f' text-anchor="middle">{written(tick)}</text>'
+                f' text-anchor="middle">{number(tick)}</text>'
             )
         for tick in self.y.ticks():
             _, up = self._at(self.x.low, tick)
             found.append(
                 f'<path d="M{f["left"]} {up:.1f}H{f["right"]}" stroke="currentColor"'
                 f' opacity="0.12"/><text x="{f["left"] - 7}" y="{up + 4:.1f}"'
-                f' text-anchor="end">{written(tick)}</text>'
+                f' text-anchor="end">{number(tick)}</text>'
             )
         middle = (f["left"] + f["right"]) / 2
         centre = (f["top"] + f["bottom"]) / 2
@@ -328,19 +334,6 @@ class Chart:
                 )
                 across += 44 + _LETTER * len(label)
         return "".join(found)
-
-
-def written(value: float) -> str:
-    """A number as an axis shows it."""
-    if value == 0:
-        return "0"
-    size = abs(value)
-    if 1e-3 <= size < 1e5:
-        return f"{value:.6g}".replace("-", "−")
-    exponent = math.floor(math.log10(size) + 1e-9)
-    factor = value / 10.0**exponent
-    power = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"10{power}" if abs(factor - 1) < 1e-6 else f"{factor:.3g}·10{power}"
 
 
 def diverging(part: float) -> str:

@@ -1,7 +1,6 @@
 """Claims with parameters that one moves: prediction, measurement and decoy."""
 
 import dataclasses
-import html
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from iclab import papers
+from iclab import papers, show
 from iclab.evidence import (
     Claim,
     Entry,
@@ -267,22 +266,19 @@ def history_chart(history: History, entry: int) -> Chart:
 def table(trial: Trial) -> str:
     """The numbers of a trial, as HTML."""
     head = ("entry", "prediction", "measured", "± error bar", "decoy")
-    rows = []
-    for i in range(min(len(trial.predicted), 12)):
-        decoy = "" if trial.decoy is None else f"{trial.decoy[i]:.6g}"
-        cells = (
-            str(i + 1),
-            f"{trial.predicted[i]:.6g}",
-            f"{trial.measured[i]:.6g}",
-            f"{trial.error[i]:.2g}",
-            decoy,
+    rows = [
+        (
+            i + 1,
+            trial.predicted[i],
+            trial.measured[i],
+            show.number(trial.error[i], 2),
+            None if trial.decoy is None else trial.decoy[i],
         )
-        rows.append("".join(f"<td>{html.escape(one)}</td>" for one in cells))
-    top = "".join(f"<th>{one}</th>" for one in head)
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
+        for i in range(min(len(trial.predicted), 12))
+    ]
     more = len(trial.predicted) - 12
     tail = f"<p>… and {more} more entries</p>" if more > 0 else ""
-    return f"<table><tr>{top}</tr>{body}</table>{tail}"
+    return show.table(head, rows, digits=6) + tail
 
 
 def _trial(

@@ -113,8 +113,8 @@ function render({ model, el }) {
       const [x, y] = place(point);
       const mark = document.createElementNS(SVG, "path");
       mark.setAttribute("d", outline(point.shape, x, y));
-      mark.setAttribute("fill", point.flip ? "#ffffff" : point.colour);
-      mark.setAttribute("stroke", point.flip ? point.colour : "#ffffff");
+      mark.setAttribute("fill", point.flip ? "white" : point.colour);
+      mark.setAttribute("stroke", point.flip ? point.colour : "white");
       mark.setAttribute("stroke-width", point.flip ? 3.5 : 1.5);
       mark.setAttribute("class", "iclab-point");
       mark.setAttribute("tabindex", "0");

@@ -9,12 +9,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture, SubFigure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
+from iclab.show import panel as panel
+from iclab.show.palette import (
+    BLACK as BLACK,
+    BLUE as BLUE,
+    CAPTION,
+    GREEN as GREEN,
+    GREY as GREY,
+    ORANGE as ORANGE,
+    PURPLE as PURPLE,
+    SKY as SKY,
+    VERMILION as VERMILION,
+)
+
 # A change here draws figures anew and computes none of them again.
 __computes__ = False
-
-# Okabe and Ito's colours, which survive every common colour blindness.
-BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
-SKY, PURPLE, BLACK, GREY = "#56B4E9", "#CC79A7", "#000000", "#7F7F7F"
 
 # Colour and marker of the first curve of a family, the second, …
 CURVES = (
@@ -37,7 +46,7 @@ def sheet(height: float, title: str, caption: str) -> Picture:
     """An empty page with its title above and its caption below."""
     picture = Picture(figsize=(WIDTH, height), layout="constrained", dpi=120)
     picture.suptitle(title, fontsize=13)
-    picture.supxlabel(caption, fontsize=9, color="#444444")
+    picture.supxlabel(caption, fontsize=9, color=CAPTION)
     return picture
 
 
@@ -45,17 +54,6 @@ def parts(picture: Picture, rows: int, columns: int, **ratios: Any) -> list[SubF
     """The page cut into parts with axes and legends of their own."""
     cut: Any = picture.subfigures(rows, columns, squeeze=False, **ratios)
     return list(cut.flat)
-
-
-def panel(axis: Axes, title: str, x: str, y: str = "") -> None:
-    """Title, labels, a faint grid and no box."""
-    axis.set_title(title, fontsize=10.5, loc="left")
-    axis.set_xlabel(x, fontsize=9.5)
-    axis.set_ylabel(y, fontsize=9.5)
-    axis.tick_params(labelsize=8.5)
-    axis.grid(color="#DDDDDD", linewidth=0.6)
-    axis.set_axisbelow(True)
-    axis.spines[["top", "right"]].set_visible(False)
 
 
 def log_scale(axis: Axes, parts: Sequence[float] = (1, 2, 5)) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from iclab._reading import Seconds, Seed, checked, visible
+from iclab._reading import Seconds, Seed, checked
 from iclab.evidence import (
     Entry,
     Figure,
@@ -22,6 +22,7 @@ from iclab.evidence import (
 from iclab.papers._catalog import contents_say, load_figure, module_name
 from iclab.results import Record
 from iclab.runs import Device, Job
+from iclab.show import visible
 
 if TYPE_CHECKING:
     import matplotlib.figure

@@ -6,7 +6,6 @@ Not beside the other functions of jobs, because those are part of all jobs' name
 from collections.abc import Mapping
 from typing import Any
 
-from iclab.evidence import AS_PRINTED
 from iclab.papers._found import found_claim
 from iclab.results import Prediction
 
@@ -23,7 +22,7 @@ def predict_claim(config: Mapping[str, Any], seed: int) -> dict[str, Any]:
     if (printed := claim.printed) is not None:
         relation = printed.relation or claim.relation
         found += [
-            Prediction(AS_PRINTED + name, relation, printed.predict(case), None)
+            Prediction(name, relation, printed.predict(case), None, printed=True)
             for name, case in (printed.cases or claim.cases)(scale).items()
         ]
     return {"cases": [one.json() for one in found]}

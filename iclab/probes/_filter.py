@@ -6,11 +6,11 @@ import jax
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
+from iclab import show
 from iclab.core import (
     AbstractPredictor,
     Prompt,
     checked,
-    html_curves,
     positive_integer,
     require,
 )
@@ -49,8 +49,8 @@ class Filter:
     def _repr_html_(self) -> str:
         named = {"λg(λ)": (self.value, self.lower, self.upper)}
         labels = ("eigenvalue λ", "λg(λ)")
-        share = f"{self.r2.value:.4f} [{self.r2.lower:.4f}, {self.r2.upper:.4f}]"
-        picture = html_curves(self.eigenvalues, named, labels=labels)
+        share = show.with_interval(self.r2.value, self.r2.lower, self.r2.upper)
+        picture = show.curves(self.eigenvalues, named, labels=labels)
         return f"<p>filter with R² = {share}</p>{picture}"
 
 

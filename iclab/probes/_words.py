@@ -20,6 +20,7 @@ from iclab.probes._filter import Filter
 from iclab.probes._layers import Layers
 from iclab.probes._selection import NAMED, FamilyChoice, FamilyFit
 from iclab.probes._shifts import Shift
+from iclab.show import counted, share
 from iclab.tasks import AbstractTask, LinearRegression, RandomCovariance
 
 if TYPE_CHECKING:
@@ -100,8 +101,7 @@ def family_words(fit: FamilyFit) -> str:
         case "gradient descent":
             words = f"gradient descent, {p['steps']} steps (a polynomial)"
         case "preconditioned gradient descent":
-            count = f"{p['steps']} step{'s' if p['steps'] > 1 else ''}"
-            words = f"gradient descent with a matrix, {count}"
+            words = f"gradient descent with a matrix, {counted(p['steps'], 'step')}"
     return words if fit.metric == "inputs" else f"{words} ({fit.metric})"
 
 
@@ -112,15 +112,6 @@ def verdict_words(choice: FamilyChoice) -> str:
         return f"none (closest: {family_words(fit)}, {share(away)} away)"
     how = "exactly" if away < _NOTHING else f"{share(away)} away"
     return f"{family_words(fit)}, {how}"
-
-
-def share(value: float) -> str:
-    """A share of one for people: 2.3 %, 0.04 %, 0."""
-    if value < _NOTHING:
-        return "0"
-    if value >= 10:
-        return f"{value:,.0f} times"
-    return f"{100 * value:.2g} %" if value < 0.995 else f"{100 * value:.0f} %"
 
 
 def _with_interval(found: Interval) -> str:
@@ -205,7 +196,7 @@ def _of_layers(found: Layers) -> list[str]:
     pairs = (("gradient descent", found.descent), ("Newton's method", found.newton))
     name, one = max(pairs, key=lambda pair: np.max(pair[1].value[best]))
     j = int(np.argmax(one.value[best]))
-    count = f"{one.steps[j]} step{'s' if one.steps[j] > 1 else ''}"
+    count = counted(int(one.steps[j]), "step")
     return [
         f"Block {best} of {len(errors) - 1} does most: a read-out's error falls from"
         f" {errors[best - 1]:.2g} to {errors[best]:.2g}, most like {count}"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import jinja2
 
+from iclab import show
 from iclab._files import mode_of, own, read_inside, refuse_links, see_ours, write_inside
 from iclab._reading import checked
 from iclab.evidence import ERRATUM_CLASSES
@@ -119,14 +120,14 @@ def environment() -> jinja2.Environment:
         "rich": _text.rich,
         "plain": _text.plain,
         "mathml": _text.mathml,
-        "number": _text.number,
-        "duration": _text.duration,
+        "number": show.number,
+        "duration": show.duration,
         "picture": _pictures.picture,
         "points": _pictures.points,
         "in_words": _pictures.in_words,
         "counts": _counts,
     }
-    environment.globals["times"] = TIMES
+    environment.globals |= {"times": TIMES, "palette": show.palette}
     return environment
 
 
@@ -143,6 +144,7 @@ def _by_weight(some: Iterable[Item]) -> list[Item]:
 
 
 def asset(name: str) -> str:
-    """A file that pages need beside them."""
+    """A file that pages need beside them; style sheets begin with the colours."""
     templates = resources.files("iclab.report") / "templates"
-    return (templates / name).read_text(encoding="utf-8")
+    text = (templates / name).read_text(encoding="utf-8")
+    return show.palette.css() + text if name.endswith(".css") else text

@@ -14,8 +14,8 @@ from iclab._files import read_inside, sha256
 from iclab.evidence import CaseResult, Entry, Evidence, Sentence
 from iclab.papers import Method, method, room, rooms, select
 from iclab.report._svg import does_more
-from iclab.report._text import duration
 from iclab.results import Facts, Record, Run, Wrong, checksums, first
+from iclab.show import counted, duration, of
 
 # What each verdict means, in the order in which the report names them.
 VERDICTS: Mapping[str, str] = {
@@ -282,7 +282,7 @@ def _work(run: Run) -> float:
 
 def _others(run: Run) -> str:
     count = sum(bool(item.differs) for item in items(run))
-    return f"{count} result{'' if count == 1 else 's'}" if count else ""
+    return counted(count, "result") if count else ""
 
 
 def facts(run: Run) -> list[tuple[str, str]]:
@@ -294,7 +294,10 @@ def facts(run: Run) -> list[tuple[str, str]]:
     took = "" if known.seconds is None else duration(known.seconds)
     every = len(select())
     found = [
-        ("In this folder", f"{len(there)} of {every} results in {len(rooms())} rooms"),
+        (
+            "In this folder",
+            f"{of(len(there), every, 'result')} in {counted(len(rooms()), 'room')}",
+        ),
         ("Left out", " · ".join(first(run.problems))),
         ("Command", "" if known.ids is None else _command(known.ids, run)),
         ("Scale, seed", f"{run.scale}, {run.seed}"),
@@ -324,7 +327,7 @@ def _command(asked: Sequence[str], run: Run) -> str:
 def _machine(known: Facts) -> str:
     parts = [known.platform or ""]
     if cores := known.cores:
-        parts.append(f"{cores} core{'' if cores == 1 else 's'}")
+        parts.append(counted(cores, "core"))
     return ", ".join(part for part in parts if part)
 
 

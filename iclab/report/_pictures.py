@@ -14,7 +14,7 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from iclab.evidence import CaseResult, bars_off, farthest
-from iclab.report._text import number
+from iclab.show import number, with_error
 
 _WIDTH, _STRIP, _PLOT = 300, 58, 128
 _COLUMNS = 24  # more numbers than this cannot be told apart at this size
@@ -212,7 +212,7 @@ def _spoken(case: CaseResult, every: Sequence[Point]) -> str:
     relation = {"=": "", "<=": "at most ", ">=": "at least "}[case.relation]
     text = (
         f"predicted {relation}{number(point.predicted)}, measured"
-        f" {number(point.measured)} ± {number(point.error, 2)}"
+        f" {with_error(point.measured, point.error)}"
     )
     if point.decoy is not None:
         text += f", decoy {relation}{number(point.decoy)}"

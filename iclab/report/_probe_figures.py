@@ -1,6 +1,5 @@
 """Pictures of a probe: filters, layers and shifts."""
 
-import io
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,10 +9,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-# Okabe and Ito's colours, which survive every common colour blindness.
-_BLUE, _VERMILION, _GREEN, _ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
-_SKY, _PURPLE, _BLACK, _GREY = "#56B4E9", "#CC79A7", "#000000", "#7F7F7F"
-_LAYERS = (_GREY, _SKY, _GREEN, _ORANGE, _VERMILION, _PURPLE, _BLUE, _BLACK)
+from iclab.show import panel, svg
+from iclab.show.palette import (
+    BACKDROP,
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+)
+
+_LAYERS = (GREY, SKY, GREEN, ORANGE, VERMILION, PURPLE, BLUE, BLACK)
 _WIDTH = 10.0
 
 
@@ -26,23 +35,7 @@ def draw(record: Mapping[str, Any]) -> dict[str, bytes]:
     }
     if record["layers"] is not None:
         found["layers.svg"] = _layers(record)
-    return {name: _svg(picture) for name, picture in found.items()}
-
-
-def _svg(picture: Picture) -> bytes:
-    stream = io.BytesIO()
-    picture.savefig(stream, format="svg", metadata={"Date": None})
-    return stream.getvalue()
-
-
-def _panel(axis: Axes, title: str, x: str, y: str = "") -> None:
-    axis.set_title(title, fontsize=10.5, loc="left")
-    axis.set_xlabel(x, fontsize=9.5)
-    axis.set_ylabel(y, fontsize=9.5)
-    axis.tick_params(labelsize=8.5)
-    axis.grid(color="#DDDDDD", linewidth=0.6)
-    axis.set_axisbelow(True)
-    axis.spines[["top", "right"]].set_visible(False)
+    return {name: svg(picture).encode() for name, picture in found.items()}
 
 
 def _log(axis: Axes, which: str) -> None:
@@ -70,16 +63,16 @@ def _filters(record: Mapping[str, Any]) -> Picture:
         lam = np.array(curve["lambda"])
         title = f"{one['context']} examples, R² = {curve['r2']:.3f}"
         whitened = " (whitened)" if curve["metric"] == "whitened" else ""
-        _panel(axis, title, f"eigenvalue λ of S{whitened}")
+        panel(axis, title, f"eigenvalue λ of S{whitened}")
         edges, counts = (np.array(one["spectrum"][k]) for k in ("edges", "counts"))
         height = 0.45 * counts / counts.max()
-        axis.stairs(height, edges, fill=True, color="#E3E1DB", label="spectrum of S")
-        axis.axhline(1, color=_GREY, lw=1, ls=":", label="least squares")
+        axis.stairs(height, edges, fill=True, color=BACKDROP, label="spectrum of S")
+        axis.axhline(1, color=GREY, lw=1, ls=":", label="least squares")
         label = f"closest: {family['closest']}"
-        axis.plot(lam, family["filter"], color=_VERMILION, ls="--", label=label)
+        axis.plot(lam, family["filter"], color=VERMILION, ls="--", label=label)
         band = (curve["lower"], curve["upper"])
-        axis.fill_between(lam, *band, color=_BLUE, alpha=0.22, lw=0, label="90 % band")
-        axis.plot(lam, _known(curve), "o-", ms=3.5, color=_BLUE, label="the model")
+        axis.fill_between(lam, *band, color=BLUE, alpha=0.22, lw=0, label="90 % band")
+        axis.plot(lam, _known(curve), "o-", ms=3.5, color=BLUE, label="the model")
         _log(axis, "x")
         axis.set_xlim(lam[0], lam[-1]) if lam[-1] > lam[0] else None
         axis.legend(fontsize=8, frameon=False, loc="upper left")
@@ -105,10 +98,10 @@ def _layers(record: Mapping[str, Any]) -> Picture:
     upper, lower = halves
     left, right = upper.subplots(1, 2)
     blocks = [one["blocks"] for one in states]
-    _panel(left, "Error of a read-out", "blocks passed", "E(ŷ − y)² / E y²")
+    panel(left, "Error of a read-out", "blocks passed", "E(ŷ − y)² / E y²")
     for name, color, label in (
-        ("error", _BLUE, "best linear read-out"),
-        ("own_error", _ORANGE, "the model's own"),
+        ("error", BLUE, "best linear read-out"),
+        ("own_error", ORANGE, "the model's own"),
     ):
         values = np.array([one[name] for one in states])
         ends = np.array([one[f"{name}_interval"] for one in states])
@@ -117,7 +110,7 @@ def _layers(record: Mapping[str, Any]) -> Picture:
     _log(left, "y")
     left.set_xticks(blocks)
     left.legend(fontsize=8.5, frameon=False)
-    _panel(right, "Filters of the read-outs", "eigenvalue λ of S", "λg(λ)")
+    panel(right, "Filters of the read-outs", "eigenvalue λ of S", "λg(λ)")
     for one in states:
         curve = one["filter"]
         if curve["r2"] < 0.5:
@@ -128,7 +121,7 @@ def _layers(record: Mapping[str, Any]) -> Picture:
             curve["lambda"], _known(curve), "o-", ms=3.5, color=color, label=label
         )
     _log(right, "x")
-    right.axhline(1, color=_GREY, lw=1, ls=":")
+    right.axhline(1, color=GREY, lw=1, ls=":")
     right.set_ylim(-0.3, 1.6)
     if right.get_legend_handles_labels()[0]:
         right.legend(fontsize=8.5, frameon=False)
@@ -163,21 +156,21 @@ def _shifts(record: Mapping[str, Any]) -> Picture:
         axis.set_visible(False)
     for axis, one in zip(axes.flat, shifts, strict=False):
         x = np.array(one["setting"])
-        _panel(axis, one["name"].capitalize(), one["meaning"])
+        panel(axis, one["name"].capitalize(), one["meaning"])
         axis.xaxis.label.set_fontsize(8.5)
         floor = 1e-6
         ends = [np.maximum(one[end], floor) for end in ("lower", "upper")]
-        axis.fill_between(x, *ends, color=_BLUE, alpha=0.22, lw=0)
+        axis.fill_between(x, *ends, color=BLUE, alpha=0.22, lw=0)
         error = np.maximum(one["error"], floor)
-        axis.plot(x, error, "o-", ms=3.5, color=_BLUE, label="the model")
+        axis.plot(x, error, "o-", ms=3.5, color=BLUE, label="the model")
         solved = np.array(one["least_squares"])
         seen = solved > floor
         if seen.any():
             where = np.where(seen, solved, np.nan)
-            axis.plot(x, where, "s--", ms=3, color=_GREY, label="least squares")
+            axis.plot(x, where, "s--", ms=3, color=GREY, label="least squares")
         if one["name"] == "context" and record["training_context"]:
             label = "longest in training"
-            axis.axvline(record["training_context"], color=_ORANGE, lw=1, label=label)
+            axis.axvline(record["training_context"], color=ORANGE, lw=1, label=label)
         _log(axis, "y")
         if one["name"] != "noise":
             _log(axis, "x")
@@ -199,8 +192,8 @@ def _shift_filters(record: Mapping[str, Any]) -> Picture:
     for axis in list(axes.flat)[len(shifts) :]:
         axis.set_visible(False)
     for axis, one in zip(axes.flat, shifts, strict=False):
-        _panel(axis, one["name"].capitalize(), "eigenvalue λ of S")
-        axis.axhline(1, color=_GREY, lw=1, ls=":")
+        panel(axis, one["name"].capitalize(), "eigenvalue λ of S")
+        axis.axhline(1, color=GREY, lw=1, ls=":")
         # All would hide each other: every second where there are many.
         shown = range(len(one["setting"]))
         shown = shown if len(shown) <= 5 else [*shown[1::2]]

@@ -11,6 +11,7 @@ from typing import Any
 from iclab._files import own, write_inside
 from iclab._reading import checked, require, short
 from iclab.report._build import ASSETS, asset, environment
+from iclab.show import share
 
 PAGE, RECORD, TABLE = "index.html", "probe.json", "probe.csv"
 
@@ -47,7 +48,7 @@ def write_probe_page(record: Mapping[str, Any], folder: str | os.PathLike[str]) 
         probe=record,
         main=main,
         pictures=set(pictures),
-        share=_share,
+        share=share,
         interval=_interval,
     )
     write_inside(target, PAGE, page)
@@ -64,15 +65,5 @@ def _table(record: Mapping[str, Any]) -> str:
     return stream.getvalue()
 
 
-def _share(value: float) -> str:
-    """A share of one in percent; round-off is 0."""
-    if abs(value) < 1e-6:
-        return "0"
-    if abs(value) >= 10:
-        return f"{value:,.0f} times".replace("-", "−")
-    digits = "0f" if abs(value) >= 0.995 else "2g"
-    return f"{100 * value:.{digits}} %".replace("-", "−")
-
-
 def _interval(ends: Sequence[float]) -> str:
-    return f"{_share(ends[0])} – {_share(ends[1])}"
+    return f"{share(ends[0])} – {share(ends[1])}"

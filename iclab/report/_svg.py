@@ -3,7 +3,7 @@
 import re
 from xml.parsers import expat
 
-from iclab._reading import visible
+from iclab.show import visible
 
 _SVG = "http://www.w3.org/2000/svg"
 # What may stand in a picture. Links, scripts, animations and HTML may not.

@@ -5,8 +5,6 @@ import re
 
 from markupsafe import Markup, escape
 
-from iclab import evidence
-
 # `_{…}`, `^{…}` and `^(…)`, or a mark with a single sign, a number or a word of two or
 # more letters of one case that ends there: W_PV, ℓ_rdm, x_q, but the j alone in R_jU.
 MARK = re.compile(
@@ -18,11 +16,6 @@ _TAGS = {"_": "sub", "^": "sup"}
 _CAPITAL_GREEK = re.compile(r"<mi>(?=&#x0*(?:39[1-9A-F]|3A[0-9]);)")
 # Names of functions have a thin space around them, but none before a bracket.
 _FUNCTION = re.compile(r"<mo>([A-Za-z]{2,})</mo>(<mo[^>]*>(?:&#x0*28;|\(|\[))?")
-
-
-def number(value: object, digits: int = 6) -> str:
-    """`evidence.number`, for templates: what they hand over needs no reading."""
-    return evidence.number(value, digits)
 
 
 def rich(text: str) -> Markup:
@@ -67,13 +60,3 @@ def _spaced(function: re.Match[str]) -> str:
     name, bracket = function[1], function[2] or ""
     after = "0" if bracket else "0.167em"
     return f'<mo lspace="0.167em" rspace="{after}">{name}</mo>{bracket}'
-
-
-def duration(seconds: float) -> str:
-    """A time for people: `0.4 s`, `12 s`, `3.4 min`, `2.1 h`."""
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    if seconds < 99.5:
-        return f"{seconds:.0f} s"
-    minutes = seconds / 60
-    return f"{minutes:.1f} min" if minutes < 99.5 else f"{minutes / 60:.1f} h"

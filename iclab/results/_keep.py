@@ -15,6 +15,7 @@ from iclab.results._drawn import read_drawn
 from iclab.results._folder import FORMAT, RESULTS, Run
 from iclab.results._record import Record
 from iclab.results._schema import Fields, Wrong, one_line
+from iclab.show import size
 
 MANIFEST = "manifest.json"
 # By this, and by its checksum, a folder is known to be a record that we wrote.
@@ -217,7 +218,7 @@ def _files(run: Run, record: Record) -> tuple[dict[str, bytes], list[str]]:
         if sums.get(name) != sha256(data):
             left_out.append(f"{name} ({'altered' if name in sums else 'no checksum'})")
         elif len(data) > _LARGEST:
-            left_out.append(f"{name} ({len(data) / 1e6:.1f} MB)")
+            left_out.append(f"{name} ({size(len(data))})")
         else:
             kept[name] = data
     return kept, left_out

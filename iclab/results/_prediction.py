@@ -24,16 +24,19 @@ class Prediction:
     relation: Literal["=", "<=", ">="]
     predicted: Listed
     decoy: Listed | None
+    printed: bool = False
 
     @classmethod
     def of(cls, case: CaseResult) -> "Prediction":
         """The prediction behind a result."""
-        return cls(case.case, case.relation, case.predicted, case.decoy)
+        sides = (case.predicted, case.decoy)
+        return cls(case.case, case.relation, *sides, printed=case.printed)
 
     def json(self) -> dict[str, Any]:
         """As plain JSON values."""
         sides = {"predicted": plain(self.predicted), "decoy": plain(self.decoy)}
-        return {"case": self.case, "relation": self.relation, **sides}
+        kind = {"relation": self.relation, "printed": self.printed}
+        return {"case": self.case, **kind, **sides}
 
 
 @checked
@@ -49,7 +52,7 @@ def see_predicted(cases: Sequence[CaseResult], today: Sequence[Prediction]) -> N
     Their names and order, relations, shapes and predictions have to be, and the latter
     up to rounding.
     """
-    names = [[one.case for one in side] for side in (cases, today)]
+    names = [[_name(one) for one in side] for side in (cases, today)]
     if names[0] != names[1]:
         odd = [name for name in names[0] if name not in names[1]]
         gone = [name for name in names[1] if name not in names[0]]
@@ -100,4 +103,9 @@ def _prediction(fields: Fields) -> Prediction:
         relation=fields.one_of("relation", RELATIONS),
         predicted=fields.array("predicted"),
         decoy=fields.array("decoy", None),
+        printed=fields.flag("printed", False),
     )
+
+
+def _name(one: CaseResult | Prediction) -> str:
+    return f"{one.case}{' (as printed)' if one.printed else ''}"

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from iclab._files import moment
-from iclab._reading import CONTROL, checked
+from iclab._reading import checked
+from iclab.show import CONTROL
 
 T = TypeVar("T")
 _REQUIRED: Any = object()

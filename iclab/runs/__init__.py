@@ -37,10 +37,6 @@ if TYPE_CHECKING:
     )
     from iclab.runs._function_code import function_digest as function_digest
     from iclab.runs._job import Device as Device, Job as Job, Result as Result
-    from iclab.runs._notebook import (
-        NotebookBar as NotebookBar,
-        notebook_bar as notebook_bar,
-    )
     from iclab.runs._parsed import parsed_sources as parsed_sources
     from iclab.runs._places import (
         VARIABLE as VARIABLE,

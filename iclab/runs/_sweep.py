@@ -6,23 +6,23 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from iclab._files import is_signed, now, read_inside, see_free, signed
-from iclab._reading import Positive, checked, visible
+from iclab._reading import Positive, checked
 from iclab.runs._cluster import Cluster
 from iclab.runs._engine import run_jobs
 from iclab.runs._environment import usable_cores
-from iclab.runs._events import Engine, Outcome
+from iclab.runs._events import Engine, Event, Outcome
 from iclab.runs._function_code import function_digest
 from iclab.runs._job import Job
 from iclab.runs._points import pack
 from iclab.runs._processes import Processes
 from iclab.runs._store import Named, Store
-from iclab.runs._sweep_progress import Progress, progress
 from iclab.runs._sweep_result import Point, Sweep
+from iclab.show import Display, display as usual_display, of, tell
 
 _FORMAT = 1
 _PLAN, _STORE = "sweep.json", "store"
@@ -41,6 +41,7 @@ def sweep(
     cluster: str | os.PathLike[str] | None = None,
     force: bool = False,
     quiet: bool = False,
+    display: Display | None = None,
 ) -> Sweep:
     """Call `function` at every point of `grid`, with every seed, and keep the answers.
 
@@ -54,7 +55,8 @@ def sweep(
 
     `jobs` processes do the work, one for each core by default, or the workers of a Dask
     scheduler at `cluster`. `seeds` are 0, 1, … of a number, or a list of their own.
-    `force` computes again what is there.
+    `force` computes again what is there. A `display` of one's own shows how far it is;
+    `quiet` shows nothing.
     """
     plan = _plan(function, grid, seeds)
     if cluster is not None and jobs is not None:
@@ -84,10 +86,12 @@ def sweep(
         engine = Cluster(cluster)
     else:
         engine = Processes(jobs or usable_cores())
-    with progress(len(work), folder, quiet=quiet) as show:
-        _run(work, store, engine, force, show)
+    events = run_jobs(work, store=store, engine=engine, force=force)
+    usual = usual_display(quiet=quiet, out=sys.stderr, patience=0.0)
+    with display or usual as show:
+        _follow(events, show.begin(len(work), "sweep", "point"), folder)
     for problem in store.problems:
-        print(f"iclab: {visible(problem)}; computed again", file=sys.stderr)
+        tell(f"iclab: {problem}; computed again")
     return open_sweep(folder)
 
 
@@ -129,12 +133,24 @@ def _plan_in(folder: Path) -> dict[str, Any]:
     return plan if ours else {}
 
 
-def _run(
-    work: Sequence[Job], store: Store, engine: Engine, force: bool, show: Progress
-) -> None:
-    for event in run_jobs(work, store=store, engine=engine, force=force):
-        if isinstance(event, Outcome):
-            show.ended(event)
+def _follow(events: Iterator[Event], show: Display, folder: Path) -> None:
+    """Show how the points end; say what is kept if that stops."""
+    kept = 0
+    try:
+        for event in events:
+            if not isinstance(event, Outcome):
+                continue
+            failed, name = event.error is not None, event.job.label
+            if event.error is not None:
+                show.note(f"failed: {name}: {event.error.strip().splitlines()[-1]}")
+            kept += not failed
+            show.ended(name, "failed" if failed else "", cached=event.from_store)
+    except BaseException:
+        points = of(kept, show.total, "point")
+        show.note(
+            f"sweep stopped: {points} are kept in {folder}; called again it goes on"
+        )
+        raise
 
 
 def _found(store: Store, name: Named, at: Mapping[str, Any], seed: int) -> Point:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from iclab import show
 from iclab._files import write_whole
 from iclab._reading import Seconds, Seed, checked, require
 
@@ -109,25 +110,19 @@ class Sweep:
     def _repr_html_(self) -> str:
         table = self._table()
         rows = list(zip(*(values for _, values in table), strict=True))
-        shown = rows if len(rows) <= _SHOWN else [*rows[:10], None, *rows[-5:]]
-        head = "".join(f"<th>{html.escape(name)}</th>" for name, _ in table)
-        body = "".join(
-            f'<tr><td colspan="{len(table)}">…</td></tr>'
-            if row is None
-            else "<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>"
-            for row in shown
-        )
+        rows = rows if len(rows) <= _SHOWN else [*rows[:10], "…", *rows[-5:]]
+        page = show.table([name for name, _ in table], rows, digits=6)
         failed = "".join(
             f"<details><summary>{html.escape(_place(one))}</summary>"
             f"<pre>{html.escape(one.error or '')}</pre></details>"
             for one in self.failures
         )
         words = html.escape(f"Sweep of {self.function}: {self._summary()}")
-        return f"<p>{words}</p><table><tr>{head}</tr>{body}</table>{failed}"
+        return f"<p>{words}</p>{page}{failed}"
 
     def _summary(self) -> str:
         done = len(self.points) - len(self.failures) - len(self.missing)
-        parts = [f"{done} of {len(self.points)} points"]
+        parts = [show.of(done, len(self.points), "point")]
         if self.failures:
             parts.append(f"{len(self.failures)} failed")
         return f"{', '.join(parts)}, in {self.folder}"
@@ -201,12 +196,6 @@ def _dtype(values: list[Any]) -> str:
     if there and all(type(value) in (int, float) for value in there):
         return "float64"
     return "object"
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return "" if value is None else html.escape(str(value))
 
 
 def _place(one: Point) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from iclab._files import own, refuse_links
-from iclab._reading import visible
+from iclab.show import visible
 from iclab.training._checkpoint import Checkpoints
 from iclab.training._metrics import MetricsFile
 from iclab.training._processes import anywhere, shared

@@ -7,7 +7,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
-from iclab.core import html_curves, html_table
+from iclab import show
 
 ModelT = TypeVar("ModelT")
 
@@ -48,11 +48,11 @@ class Trained(eqx.Module, Generic[ModelT]):
         losses = np.atleast_1d(losses)
         runs = losses.reshape(len(losses), math.prod(losses.shape[1:]))
         if runs.size:
-            rows.append(("last loss", runs[-1]))
+            rows.append(("last loss", runs[-1].squeeze()))
         for name in ("stopped_by", "gradient_norm", "converged"):
             value = getattr(self, name)
             rows += [] if value is None else [(name.replace("_", " "), value)]
-        table = html_table(("", "training"), rows)
+        table = show.table(("", "training"), rows)
         if len(runs) < 2:
             return table
         # As many points as a picture has pixels, of as many runs as a legend has room.
@@ -60,7 +60,7 @@ class Trained(eqx.Module, Generic[ModelT]):
         names = [f"run {i + 1}" for i in range(min(runs.shape[1], _SHOWN_RUNS))]
         drawn = {name: (runs[at, i],) for i, name in enumerate(names)}
         log = bool(np.all(np.isfinite(runs[at])) and np.min(runs[at]) > 0)
-        return table + html_curves(at, drawn, labels=("step", "loss"), log=log)
+        return table + show.curves(at, drawn, labels=("step", "loss"), log=log)
 
 
 class Diverged(ValueError):

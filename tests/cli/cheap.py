@@ -17,7 +17,7 @@ from typing import Any
 from iclab.evidence import Entry, _runner
 
 # An item begins, a minute is over, or a run says beforehand how long it will be.
-_PROGRESS = re.compile(r"begins     |\d+/\d+ · |iclab \w+: about ")
+_PROGRESS = re.compile(r"begins     |\d+ of \d+ items · |iclab \w+: about ")
 
 _HEAD = '''"""An item of the tests."""
 

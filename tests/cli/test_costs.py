@@ -54,7 +54,7 @@ def test_time_on_several_cores_is_that_of_the_longest():
     plan = Plan(4, 1, {"a": [60.0, 10.0], "b": [5.0]}, 2, True)
     assert plan.work == 75
     assert plan.wall == 60
-    assert plan.words() == "about 1.0 min on 2 cores; 1 of 4 jobs are in the store"
+    assert plan.words() == "about 60 s on 2 cores; 1 of 4 jobs are in the store"
 
 
 def test_what_is_said_before_a_run():
@@ -63,7 +63,7 @@ def test_what_is_said_before_a_run():
     hours = Plan(2, 0, {"a": [9000.0], "b": [None]}, 1, False)
     assert announcement(short, "check", "desk", None) == ""
     said = announcement(minutes, "check", "desk", None)
-    assert said == "iclab check: about 1.0 min on 1 core"
+    assert said == "iclab check: about 61 s on 1 core"
     first, shorter, kept = announcement(hours, "check", "paper", "out").splitlines()
     assert first == (
         "iclab check: about 2.5 h on 1 core (in part an estimate from single steps), "
@@ -79,8 +79,8 @@ def test_a_dry_run_runs_nothing(costs, tmp_path, capsys):
     words = ["--scale", "paper", "--out", str(out), "--dry-run", "--jobs", "2"]
     assert main(["check", "zhang2023/lemma-5.1", *words]) == 0
     first, about, where = capsys.readouterr().out.splitlines()
-    assert first == "zhang2023/lemma-5.1  1 job, about 1.5 min"
-    assert about == "about 1.5 min on 2 cores"
+    assert first == "zhang2023/lemma-5.1  1 job, about 90 s"
+    assert about == "about 90 s on 2 cores"
     assert where == f"on 2 processes here; results in {out}; nothing was run"
     assert not out.exists()
     assert main(["check", "zhang2023/lemma-5.1", *words, "--json"]) == 0
@@ -95,7 +95,7 @@ def test_times_of_a_list(costs, capsys):
     assert main(["list", "--times", *ids]) == 0
     head, lemma, figure, together, _, note = capsys.readouterr().out.splitlines()
     assert head.split() == ["smoke", "desk", "paper"]
-    assert lemma.split() == ["zhang2023/lemma-5.1", "–", "–", "1.5", "min"]
+    assert lemma.split() == ["zhang2023/lemma-5.1", "–", "–", "90", "s"]
     assert figure.split() == ["ahn2023/figure-1", "–", "–", "~35.0", "min"]
     assert together.split()[-2:] == ["36.5", "min"]
     assert note.endswith("; ~ from single steps")
@@ -103,5 +103,5 @@ def test_times_of_a_list(costs, capsys):
     (row,) = json.loads(capsys.readouterr().out)
     assert row["seconds"] == {"smoke": None, "desk": None, "paper": 90.0}
     assert main(["show", ids[0]]) == 0
-    said = "time        about 1.5 min (paper) on one core of this machine"
+    said = "time        about 90 s (paper) on one core of this machine"
     assert said in capsys.readouterr().out

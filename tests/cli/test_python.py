@@ -1,13 +1,8 @@
 """`iclab.check`, `iclab.reproduce`, `iclab.entries`: records as objects."""
 
-import sys
-import types
-
 import pytest
 
 import iclab
-from iclab.cli._live import Row
-from iclab.cli._notebook import NotebookTable, in_notebook
 from iclab.papers import RoomProblem, UnknownId
 from iclab.results import read_run
 from tests.papers.small_room import edit, write_room
@@ -105,26 +100,3 @@ def test_settings_are_those_of_the_command_line(tmp_path):
             quiet=True,
         )
     assert not (tmp_path / "results").exists()
-
-
-def test_progress_in_a_notebook(monkeypatch):
-    shown = []
-    handle = types.SimpleNamespace(update=shown.append)
-
-    def display(page, *, display_id):
-        shown.append(page)
-        return handle
-
-    pages = types.SimpleNamespace(HTML=str, display=display)
-    shell = types.SimpleNamespace(kernel=object())
-    monkeypatch.setitem(sys.modules, "IPython.display", pages)
-    fake = types.SimpleNamespace(display=pages, get_ipython=lambda: shell)
-    monkeypatch.setitem(sys.modules, "IPython", fake)
-    assert in_notebook()
-    with NotebookTable({"a/1": Row("a/1", 1), "b/2": Row("b/2", 2)}) as table:
-        table.started("a/1", "job")
-        table.job_ended("a/1", 0.5, from_store=False, job="job")
-    assert "a/1" in shown[0]
-    assert "0/2" in shown[0]
-    assert all(page.startswith("<pre style") for page in shown)
-    assert "stopped" in shown[-1]

@@ -306,7 +306,7 @@ def test_a_terminal_sees_a_table(tmp_path):
         os.close(ours)
     assert run.returncode == 1
     text = re.sub(rb"\x1b\[[0-9;?]*[a-zA-Z]", b"", seen).decode()
-    assert re.search(r"item +state +jobs +verdict +seconds", text)
-    assert re.search(r"zhang2023/quick-0 +done +holds +[0-9.]+", text)
+    assert re.search(r"item +state +time", text)
+    assert re.search(r"zhang2023/quick-0 +holds +[0-9.]+ s", text)
     assert re.search(r"undecided  yang2024/bad  [0-9.]+ s  ValueError: no", text)
     assert "4 items: 3 holds, 0 corrected, 0 fails, 1 undecided, 0 missing (" in text

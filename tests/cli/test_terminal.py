@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from iclab.cli import main
-from iclab.cli._terminal import _plain
+from iclab.show import plain
 
 ROOT = Path(__file__).parents[2]
 QUICK = "zhang2023/section-5.1-determinant"
@@ -54,10 +54,11 @@ def test_json_without_unicode_is_the_same_json():
 @pytest.mark.parametrize(
     ("character", "shown"),
     [("≥", ">="), ("λ", "lambda"), ("Λ", "lambda"), ("²", "^2"), ("é", "e"), ("∎", "?"),
-     ("…", "..."), ("₁", "1"), ("\udcff", "\\xff"), ("ε", "epsilon"), ("½", "12")],
+     ("…", "..."), ("₁", "1"), ("\udcff", "\\xff"), ("ε", "epsilon"), ("½", "12"),
+     ("1.9×10⁻¹¹", "1.9x10^-11")],
 )  # fmt: skip
 def test_plain_words_for_characters(character, shown):
-    assert _plain(character) == shown
+    assert plain(character) == shown
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])

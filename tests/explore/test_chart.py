@@ -13,7 +13,6 @@ from iclab.explore._chart import (
     around,
     diverging,
     heat_map,
-    written,
 )
 
 
@@ -74,11 +73,6 @@ def test_an_axis_has_room_for_all_that_is_finite():
     assert around([[]], "").low < around([[]], "").high
     assert around([[2.0, 2.0]], "").low < 2 < around([[2.0, 2.0]], "").high
     assert around([[1.0, 2.0]], "", zero=True).low == 0
-
-
-def test_numbers_on_axes():
-    words = ["0", "0.5", "−2", "10⁶", "10⁻⁴", "2·10⁷"]
-    assert [written(v) for v in (0, 0.5, -2, 1e6, 1e-4, 2e7)] == words
 
 
 def test_colours_of_fields():

@@ -333,8 +333,8 @@ def _mixed(colour: tuple[float, ...], ground: tuple[float, ...], share: float):
     return tuple(share * a + (1 - share) * b for a, b in pairs)
 
 
-def test_every_text_can_be_read_in_light_and_dark():
-    css = (resources.files("iclab.report") / "templates" / "report.css").read_text()
+def test_every_text_can_be_read_in_light_and_dark(report):
+    css = (report / "report.css").read_text("utf-8")
     pairs = re.findall(r"--(\w+): light-dark\(#(\w{6}), #(\w{6})\);", css)
     tint = int(re.search(r"--tint: (\d+)%", css)[1]) / 100  # type: ignore[index]
     for theme in (1, 2):

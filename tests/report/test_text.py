@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from iclab import papers
-from iclab.report._text import duration, mathml, number, plain, rich
+from iclab.report._text import mathml, plain, rich
 
 
 @pytest.mark.parametrize(
@@ -29,32 +29,6 @@ def test_marks_become_tags(text, expected):
 
 def test_plain_text_has_no_braces():
     assert plain("tr(Γ)^{1/4}, e_{d+1}") == "tr(Γ)^1/4, e_d+1"
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (0.13360842938, "0.133608"),
-        (-1.9e-11, "−1.9×10⁻¹¹"),
-        (1e20, "10²⁰"),
-        (12, "12"),
-        (3.0, "3"),
-        (float("inf"), "∞"),
-        ("-inf", "−∞"),
-        ("nan", "NaN"),
-        (float("nan"), "NaN"),
-    ],
-)
-def test_numbers(value, expected):
-    assert number(value) == expected
-
-
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [(0.04, "0.0 s"), (9.9, "9.9 s"), (45.2, "45 s"), (204, "3.4 min"), (7e3, "1.9 h")],
-)
-def test_durations(seconds, expected):
-    assert duration(seconds) == expected
 
 
 FORMULAS = [entry for entry in papers.select() if entry.formula]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from iclab._reading import visible
+from iclab.show import visible
 from iclab.cli import main
 from iclab.papers import failed_record, select
 from iclab.results import ResultsFolder, read_run

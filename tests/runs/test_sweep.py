@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import iclab
-from iclab.runs import Outcome, Sweep, _sweep
+from iclab.runs import Sweep, _sweep, sweep
 from iclab.runs._events import here
+from iclab.show import Display
 from tests.refusals import refused
 
 _NO_SWEEP = "open_sweep: `folder` must be that of a sweep: {} holds none"
@@ -82,22 +83,20 @@ def area_of(width, seed):
     return width
 
 
-def test_what_is_there_comes_from_the_store_and_a_grid_may_grow(tmp_path, monkeypatch):
+def test_what_is_there_comes_from_the_store_and_a_grid_may_grow(tmp_path):
     seen = []
-    shown = _sweep.Progress.ended
-    monkeypatch.setattr(
-        _sweep.Progress, "ended", lambda self, one: (seen.append(one), shown(self, one))
-    )
     for widths in ([1, 2], [1, 2, 3]):
-        _run(area_of, {"width": widths}, seeds=1, out=tmp_path)
-    assert [(one.job.config["point"]["width"], one.from_store) for one in seen] == [
-        (1, False),
-        (2, False),
-        (1, True),
-        (2, True),
-        (3, False),
+        shown = Display()
+        sweep(area_of, {"width": widths}, 1, tmp_path, display=shown)
+        seen += [(task.name, task.cached) for task in shown.tasks.values()]
+        assert shown.over
+    assert seen == [
+        ("width=1, seed=0", False),
+        ("width=2, seed=0", False),
+        ("width=1, seed=0", True),
+        ("width=2, seed=0", True),
+        ("width=3, seed=0", False),
     ]
-    assert all(isinstance(one, Outcome) for one in seen)
 
 
 def test_another_function_is_called_again(tmp_path):

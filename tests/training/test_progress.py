@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from iclab.show import Display
 from iclab.training import descend
 from iclab.training._progress import Progress
 
@@ -34,7 +35,7 @@ def test_bar_on_standard_error_when_asked_for(capfd, monkeypatch):
     captured = capfd.readouterr()
     assert captured.out == ""
     assert "descend" in captured.err
-    assert "3/3" in captured.err
+    assert "3 of 3 steps" in captured.err
     assert "loss 0.4096" in captured.err
 
 
@@ -46,34 +47,37 @@ def test_terminals_get_a_bar_by_default(capfd, monkeypatch):
 
 
 class Standing:
-    """A training that stands where it is told."""
+    """A training that stands where it is told, and began at some step."""
 
-    owner, steps, first, rate = "train", 1000, 0, 2.0
+    owner, steps, rate = "train", 1000, 2.0
 
-    def __init__(self, step):
-        self.step, self.losses = step, np.full(step, 0.25)
-
-
-def _said(monkeypatch, capfd, times, *, early):
-    """What is written at each of some seconds, a step later every time."""
-    monkeypatch.setattr(time, "monotonic", lambda: times[0])
-    hook, found = Progress(early=early), []
-    hook.begin(Standing(0))
-    for step, now in enumerate(times):
-        monkeypatch.setattr(time, "monotonic", lambda now=now: now)
-        hook(Standing(step))
-        found.append(capfd.readouterr().err)
-    return found
+    def __init__(self, step, first=0):
+        self.step, self.first, self.losses = step, first, np.full(step, 0.25)
 
 
-def test_lines_come_now_and_then(monkeypatch, capfd):
-    times = [0.0, 3.0, 50.0, 61.0, 65.0, 72.0]
-    said = _said(monkeypatch, capfd, times, early=False)
-    assert said[3] == ("train: step 3 of 1,000  loss 0.25  2 steps/s  8.3 min left\n")
-    assert [bool(text) for text in said] == [False] * 3 + [True, False, True]
-    # A run that leaves a folder says at once that it moves.
-    said = _said(monkeypatch, capfd, times, early=True)
-    assert [bool(text) for text in said] == [False, True, True, True, False, True]
-    # After hours there is still a line a minute.
-    said = _said(monkeypatch, capfd, [0.0, 9e3, 9e3 + 59, 9e3 + 61], early=False)
-    assert [bool(text) for text in said] == [False, True, False, True]
+def test_a_display_of_ones_own_hears_how_far_it_is():
+    shown = Display()
+    hook = Progress(display=shown)
+    hook.begin(Standing(500, 500))
+    for step in (500, 600):
+        hook(Standing(step, 500))
+    (task,) = shown.tasks.values()
+    assert (task.name, task.first, task.share) == ("train", 0.5, 0.6)
+    assert task.words == "600 of 1,000 steps · loss 0.25 · 2 steps/s"
+    hook.close()
+    assert shown.over
+
+
+def test_lines_begin_after_a_minute_or_at_once(monkeypatch, capfd):
+    for early, said in ((False, [False, False, True]), (True, [True, True, True])):
+        monkeypatch.setattr(time, "monotonic", lambda: 0.0)
+        hook, found = Progress(early=early), []
+        hook.begin(Standing(0))
+        for step, now in enumerate((3.0, 50.0, 61.0), 1):
+            monkeypatch.setattr(time, "monotonic", lambda now=now: now)
+            hook(Standing(step))
+            found.append(capfd.readouterr().err)
+        hook.close()
+        assert [bool(text) for text in found] == said
+    words = "train: 3 of 1,000 steps · loss 0.25 · 2 steps/s · 61 s · ≈5.6 h left\n"
+    assert found[-1] == words

@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.core import html_curves, html_table
 from iclab.evaluation import Band, Curves, Estimate, PairedCurves, error_curve_of
 from iclab.evidence import (
     CaseResult,
@@ -18,6 +17,7 @@ from iclab.evidence import (
     Sentence,
 )
 from iclab.probes import Filter, Interval
+from iclab.show import curves, table
 from iclab.training import Trained
 
 
@@ -33,12 +33,12 @@ def _curves() -> Curves:
 
 
 def test_tables_escape_what_they_are_given():
-    page = html_table(["<a>"], [["<b>"], [0.123456], [3], [np.arange(8.0)], [None]])
+    page = table(["<a>"], [["<b>"], [0.123456], [3], [np.arange(8.0)], [None]])
     assert _cells(page) == [
         "&lt;b&gt;",
         "0.1235",
         "3",
-        "0, 1, 2, 3, 4, 5",
+        "[0, 1, 2, 3, …]",
         "",
     ]
     assert "<th>&lt;a&gt;</th>" in page
@@ -46,7 +46,7 @@ def test_tables_escape_what_they_are_given():
 
 
 def test_pictures_are_well_formed_and_have_their_labels():
-    svg = html_curves(
+    svg = curves(
         [1, 2], {"a": ([1, 2], [0.5, 1], [2, 3]), "b": ([1, 3],)}, labels=("x", "y")
     )
     assert svg.startswith("<svg ")
@@ -54,19 +54,19 @@ def test_pictures_are_well_formed_and_have_their_labels():
 
 
 def test_curves_show_themselves():
-    curves = _curves()
-    page = curves._repr_html_()
+    found = _curves()
+    page = found._repr_html_()
     cells = _cells(page)
     assert cells[0] == "3"
     assert cells[1] == "0.25 [0.25, 0.25]"
     assert "&lt;one&gt; [90 %]" in page
     assert "<svg " in page
-    (curve,) = curves.values()
+    (curve,) = found.values()
     assert "0.25 [0.25, 0.25]" in curve._repr_html_()
     paired = PairedCurves(curve, curve)
     assert "difference" in paired._repr_html_()
     assert Curves()._repr_html_() == "<p>no curves</p>"
-    assert dict(curves) == curves
+    assert dict(found) == found
 
 
 def test_bands_and_estimates_show_themselves():
@@ -89,13 +89,13 @@ def test_trainings_show_themselves():
         none = Trained({}, np.zeros(0), 7)._repr_html_()
         bad = Trained({}, np.array([1.0, np.nan]), 1)._repr_html_()
     assert "<svg " not in none
-    assert "nan" in bad
+    assert "NaN" in bad
 
 
 def test_filters_show_themselves():
     places = np.array([0.5, 1.0, 2.0])
     one = Filter(places, places, places, places, Interval(0.98, 0.97, 0.99))
-    assert "R² = 0.9800 [0.9700, 0.9900]" in one._repr_html_()
+    assert "R² = 0.98 [0.97, 0.99]" in one._repr_html_()
 
 
 def test_claims_and_figures_show_themselves():
@@ -114,9 +114,9 @@ def test_claims_and_figures_show_themselves():
     assert _cells(page) == [
         "d &lt; 3",
         "holds",
-        "0, 1, 2, …",
+        "[0, 1, 2, 3, …]",
         "=",
-        "0.5, 1.5, 2.5, … ± 1",
+        "[0.5, 1.5, 2.5, 3.5, …] ± 1",
         "",
     ]
     test = Evidence("the gap closes", 0.5, "<=", 1.0)

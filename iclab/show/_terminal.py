@@ -5,21 +5,28 @@ import contextlib
 import errno
 import io
 import os
+import re
 import sys
+import unicodedata
 from typing import Any
-
-from iclab._reading import visible
 
 # What a terminal without Unicode shows in the place of these; of others, below.
 _PLAIN = {
     "≥": ">=", "≤": "<=", "≠": "!=", "≈": "~", "−": "-", "–": "-", "—": "-", "·": "*",
     "×": "x", "√": "sqrt", "∞": "inf", "Σ": "sum", "∈": "in", "→": "->", "↦": "->",
-    "’": "'", "‘": "'", "“": '"', "”": '"', "⟨": "<", "⟩": ">", "‖": "||", "¹": "^1",
-    "²": "^2", "³": "^3", "⁻": "^-", "∂": "d", "∇": "grad", "⊤": "'", "ᵀ": "'",
+    "’": "'", "‘": "'", "“": '"', "”": '"', "⟨": "<", "⟩": ">", "‖": "||",
+    "∂": "d", "∇": "grad", "⊤": "'", "ᵀ": "'", "━": "-",
 }  # fmt: skip
-
+_POWER = re.compile("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 
 _OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+
+
+# Signs that a terminal obeys instead of showing them, or that turn the order of others:
+# C0 but tab and newline, C1, and the marks of writing from right to left.
+CONTROL = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]"
+)
 
 
 class CannotWrite(Exception):
@@ -45,6 +52,17 @@ def open_streams() -> None:
 def is_unicode(stream: Any) -> bool:
     """Whether a stream takes all characters."""
     return codecs.lookup(stream.encoding or "ascii").name.startswith("utf")
+
+
+def columns() -> int:
+    """Letters in a line of standard output."""
+    terminal = sys.stdout.isatty()
+    return os.get_terminal_size(sys.stdout.fileno()).columns if terminal else 100
+
+
+def visible(text: str) -> str:
+    """A text that may be a stranger's, for a terminal: control signs are spelt out."""
+    return CONTROL.sub(lambda sign: ascii(sign[0])[1:-1], text)
 
 
 def tell(text: str) -> None:
@@ -97,14 +115,21 @@ def _plain_instead(error: UnicodeError) -> tuple[str, int]:
     """Characters that a stream does not know in those that every stream knows."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return "".join(map(_plain, error.object[error.start : error.end])), error.end
+    return plain(error.object[error.start : error.end]), error.end
+
+
+def plain(text: str) -> str:
+    """Text in ASCII: `1.9x10^-11`, `lambda`."""
+    return "".join(map(_plain, _POWER.sub(lambda power: f"^{_digits(power[0])}", text)))
+
+
+def _digits(power: str) -> str:
+    return unicodedata.normalize("NFKD", power).replace("−", "-")
 
 
 def _plain(character: str) -> str:
-    import unicodedata
-
-    if character in _PLAIN:
-        return _PLAIN[character]
+    if character.isascii() or character in _PLAIN:
+        return _PLAIN.get(character, character)
     if 0xD800 <= ord(character) < 0xE000:  # a byte of a file's name that is no text
         return f"\\x{ord(character) & 0xFF:02x}"
     name = unicodedata.name(character, "")

@@ -1,0 +1,45 @@
+"""How things are shown, each once: numbers, colours, tables, progress, terminals.
+
+Imports nothing of iclab and nothing that takes long.
+"""
+
+from iclab.show import palette as palette
+from iclab.show._numbers import (
+    counted as counted,
+    duration as duration,
+    number as number,
+    of as of,
+    share as share,
+    size as size,
+    typeset as typeset,
+    with_error as with_error,
+    with_interval as with_interval,
+)
+from iclab.show._progress import (
+    Display as Display,
+    Lines as Lines,
+    Notebook as Notebook,
+    Terminal as Terminal,
+    display as display,
+)
+from iclab.show._table import (
+    curves as curves,
+    panel as panel,
+    svg as svg,
+    table as table,
+)
+from iclab.show._terminal import (
+    CONTROL as CONTROL,
+    CannotWrite as CannotWrite,
+    columns as columns,
+    flush as flush,
+    is_unicode as is_unicode,
+    open_streams as open_streams,
+    plain as plain,
+    say_of_writing as say_of_writing,
+    tell as tell,
+    visible as visible,
+)
+
+# What is shown decides nothing that a job computes.
+__computes__ = False
