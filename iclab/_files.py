@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import IO, Annotated, Any
 
-from iclab._reading import Rule, checked
+from iclab._reader import Rule, checked
 
 # Writes what others compute: no part of the names of jobs.
 __computes__ = False

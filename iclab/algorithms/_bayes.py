@@ -18,7 +18,7 @@ from iclab.core import (
 )
 
 
-@checked(types_only=True)
+@checked
 class BayesOverTasks(AbstractPredictor):
     r"""Posterior mean of the query's label if w is one of the rows of `tasks`.
 
@@ -42,27 +42,27 @@ class BayesOverTasks(AbstractPredictor):
         self.tasks = jnp.asarray(tasks)
         rule, found = "a matrix, a row per task", f"shape {self.tasks.shape}"
         matrix = self.tasks.ndim == 2 and self.tasks.size > 0
-        require(matrix, "BayesOverTasks", "tasks", rule, found)
+        require(matrix, "tasks", rule, found)
         self.noise_variance = number(noise_variance)
         T = len(self.tasks)
         self.prior = jnp.full(T, 1 / T) if prior is None else jnp.asarray(prior)
 
     def __check_init__(self):
-        owner, tasks, prior = "BayesOverTasks", self.tasks, self.prior
-        finite_array(tasks, owner, "tasks")
+        tasks, prior = self.tasks, self.prior
+        finite_array(tasks, "tasks")
         variance = self.noise_variance
-        finite_number(variance, owner, "noise_variance", at_least=0)
+        finite_number(variance, "noise_variance", at_least=0)
         positive = is_traced(variance) or float(variance) > 0
-        require(positive, owner, "noise_variance", "> 0", variance)
+        require(positive, "noise_variance", "> 0", variance)
         rule = f"a vector of {len(tasks)} numbers, one per task"
         same = prior.shape == (len(tasks),)
-        require(same, owner, "prior", rule, f"shape {prior.shape}")
-        finite_array(prior, owner, "prior")
+        require(same, "prior", rule, f"shape {prior.shape}")
+        finite_array(prior, "prior")
         if not is_traced(prior):
             smallest, total = float(min(prior)), float(sum(prior))
             chances = smallest >= 0 and abs(total - 1) < 1e-6
             found = f"a smallest one of {smallest:g} and a sum of {total:g}"
-            require(chances, owner, "prior", "≥ 0 with sum 1", found)
+            require(chances, "prior", "≥ 0 with sum 1", found)
 
     @property
     def dimension(self) -> int:
@@ -71,7 +71,7 @@ class BayesOverTasks(AbstractPredictor):
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
-        same_dimension("BayesOverTasks", self.dimension, prompt)
+        same_dimension(self.dimension, prompt)
         answers = self.tasks.astype(prompt.query.dtype) @ prompt.query
         return self.posterior(prompt) @ answers
 

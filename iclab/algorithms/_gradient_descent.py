@@ -13,7 +13,6 @@ from iclab.core import (
     nan_unless_finite,
     positive_integer,
     require,
-    square_matrix,
 )
 
 
@@ -21,7 +20,7 @@ def _sizes(value: Float[Array, " steps"]) -> Float[Array, " steps"]:
     return jnp.asarray(value)
 
 
-@checked(types_only=True)
+@checked
 class GradientDescent(AbstractPredictor):
     r"""Gradient descent from zero on $\frac1{2n}\sum_i(\langle w,x_i\rangle-y_i)^2$.
 
@@ -32,14 +31,14 @@ class GradientDescent(AbstractPredictor):
     step_sizes: Float[Array, " steps"] = eqx.field(converter=_sizes)
 
     def __check_init__(self):
-        _vector("GradientDescent", "step_sizes", self.step_sizes)
+        _vector("step_sizes", self.step_sizes)
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         return prompt.query @ _descend(prompt, self.step_sizes, None)
 
 
-@checked(types_only=True)
+@checked
 class PreconditionedGradientDescent(AbstractPredictor):
     r"""Gradient descent whose steps are multiplied by a fixed matrix.
 
@@ -56,22 +55,20 @@ class PreconditionedGradientDescent(AbstractPredictor):
         preconditioner: Float[Array, "d d"],
         step_sizes: Float[Array, " steps"] | None = None,
     ):
-        owner = "PreconditionedGradientDescent"
-        self.preconditioner = square_matrix(preconditioner, owner, "preconditioner")
+        self.preconditioner = preconditioner
         self.step_sizes = jnp.asarray([1.0] if step_sizes is None else step_sizes)
-        _vector(owner, "step_sizes", self.step_sizes)
+        _vector("step_sizes", self.step_sizes)
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         d = len(self.preconditioner)
         rule = f"of dimension {d}, the predictor's own"
         found = f"dimension {prompt.dimension}"
-        owner = "PreconditionedGradientDescent"
-        require(prompt.dimension == d, owner, "prompt", rule, found)
+        require(prompt.dimension == d, "prompt", rule, found)
         return prompt.query @ _descend(prompt, self.step_sizes, self.preconditioner)
 
 
-@checked(types_only=True)
+@checked
 class GradientDescentPlusPlus(AbstractPredictor):
     r"""Gradient descent that also contracts the inputs between its steps (GD++).
 
@@ -88,12 +85,11 @@ class GradientDescentPlusPlus(AbstractPredictor):
     contractions: Float[Array, " steps"] = eqx.field(converter=_sizes)
 
     def __check_init__(self):
-        owner = "GradientDescentPlusPlus"
-        _vector(owner, "step_sizes", self.step_sizes)
-        _vector(owner, "contractions", self.contractions)
+        _vector("step_sizes", self.step_sizes)
+        _vector("contractions", self.contractions)
         rule = f"as long as `step_sizes` ({len(self.step_sizes)})"
         same = len(self.contractions) == len(self.step_sizes)
-        require(same, owner, "contractions", rule, f"length {len(self.contractions)}")
+        require(same, "contractions", rule, f"length {len(self.contractions)}")
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
@@ -113,7 +109,7 @@ class GradientDescentPlusPlus(AbstractPredictor):
         return prediction
 
 
-@checked(types_only=True)
+@checked
 class IterativeNewton(AbstractPredictor):
     r"""Newton's iteration for the pseudo-inverse of the second moment.
 
@@ -125,7 +121,7 @@ class IterativeNewton(AbstractPredictor):
     iterations: int
 
     def __check_init__(self):
-        positive_integer(self.iterations, "IterativeNewton", "iterations")
+        positive_integer(self.iterations, "iterations")
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
@@ -154,9 +150,7 @@ def _descend(
     return weight
 
 
-def _vector(owner: str, name: str, value: Float[Array, " steps"]) -> None:
+def _vector(name: str, value: Float[Array, " steps"]) -> None:
     shaped = value.ndim == 1 and len(value) >= 1
-    require(
-        shaped, owner, name, "a vector of at least one number", f"shape {value.shape}"
-    )
-    finite_array(value, owner, name)
+    require(shaped, name, "a vector of at least one number", f"shape {value.shape}")
+    finite_array(value, name)

@@ -18,7 +18,7 @@ from iclab.core import (
 )
 
 
-@checked(types_only=True)
+@checked
 class Huber(AbstractPredictor):
     r"""Regression with Huber's loss, square up to δ = `threshold` and linear beyond,
     $\min_w\sum_i\rho_\delta(y_i-\langle w,x_i\rangle)$.
@@ -34,11 +34,11 @@ class Huber(AbstractPredictor):
     max_steps: int = 100_000
 
     def __check_init__(self):
-        finite_number(self.threshold, "Huber", "threshold", at_least=0)
+        finite_number(self.threshold, "threshold", at_least=0)
         positive = is_traced(self.threshold) or float(self.threshold) > 0
-        require(positive, "Huber", "threshold", "> 0", self.threshold)
-        finite_number(self.tolerance, "Huber", "tolerance", at_least=0)
-        positive_integer(self.max_steps, "Huber", "max_steps")
+        require(positive, "threshold", "> 0", self.threshold)
+        finite_number(self.tolerance, "tolerance", at_least=0)
+        positive_integer(self.max_steps, "max_steps")
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:

@@ -34,7 +34,7 @@ class Averaging(AbstractPredictor):
         return prompt.query @ prompt.correlation()
 
 
-@checked(types_only=True)
+@checked
 class LeastSquares(AbstractPredictor):
     r"""Least squares; of minimum norm when there are fewer examples than dimensions.
 
@@ -44,7 +44,7 @@ class LeastSquares(AbstractPredictor):
     cutoff: float = 1e-12
 
     def __check_init__(self):
-        finite_number(self.cutoff, "LeastSquares", "cutoff", at_least=0)
+        finite_number(self.cutoff, "cutoff", at_least=0)
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
@@ -52,7 +52,7 @@ class LeastSquares(AbstractPredictor):
         return prompt.query @ weight
 
 
-@checked(types_only=True)
+@checked
 class Ridge(AbstractPredictor):
     r"""Ridge regression, $\hat w=(X^\top X+\lambda I)^{-1}X^\top y$.
 
@@ -68,7 +68,7 @@ class Ridge(AbstractPredictor):
     penalty: Float[Array, ""] = eqx.field(converter=number)
 
     def __check_init__(self):
-        finite_number(self.penalty, "Ridge", "penalty", at_least=0)
+        finite_number(self.penalty, "penalty", at_least=0)
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:

@@ -17,7 +17,7 @@ from iclab.core import (
 )
 
 
-@checked(types_only=True)
+@checked
 class Lasso(AbstractPredictor):
     r"""Least squares with a penalty on absolute values,
     $\min_w\sum_i(y_i-\langle w,x_i\rangle)^2+\lambda\lVert w\rVert_1$.
@@ -33,9 +33,9 @@ class Lasso(AbstractPredictor):
     max_steps: int = 100_000
 
     def __check_init__(self):
-        finite_number(self.penalty, "Lasso", "penalty", at_least=0)
-        finite_number(self.tolerance, "Lasso", "tolerance", at_least=0)
-        positive_integer(self.max_steps, "Lasso", "max_steps")
+        finite_number(self.penalty, "penalty", at_least=0)
+        finite_number(self.tolerance, "tolerance", at_least=0)
+        positive_integer(self.max_steps, "max_steps")
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
@@ -85,7 +85,7 @@ class Lasso(AbstractPredictor):
         return w, change <= smallest
 
 
-@checked(types_only=True)
+@checked
 class OrthogonalMatchingPursuit(AbstractPredictor):
     r"""Least squares on coordinates that are chosen one after the other.
 
@@ -96,7 +96,7 @@ class OrthogonalMatchingPursuit(AbstractPredictor):
     sparsity: int
 
     def __check_init__(self):
-        positive_integer(self.sparsity, "OrthogonalMatchingPursuit", "sparsity")
+        positive_integer(self.sparsity, "sparsity")
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:

@@ -1,7 +1,6 @@
 """`iclab.check` and `iclab.reproduce`: the commands as functions that give records."""
 
 import argparse
-import functools
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from iclab import papers
-from iclab._reading import Positive, Seed, checked
+from iclab._reader import Natural, Seed, checked
 from iclab.cli._main import _parser
 from iclab.cli._mistake import UserMistake
 from iclab.cli._reproduce import Ended, run_check, run_reproduce
@@ -21,7 +20,7 @@ Names = str | Iterable[str]
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
-@functools.partial(checked, owner="iclab.check")
+@checked
 def check(
     ids: Names,
     rooms: Paths,
@@ -29,7 +28,7 @@ def check(
     scale: Scale,
     seed: Seed,
     out: str | os.PathLike[str] | None,
-    jobs: Positive | None,
+    jobs: Natural | None,
     cluster: str | os.PathLike[str] | None,
     force: bool,
     quiet: bool,
@@ -41,7 +40,7 @@ def check(
     return Findings(_run(run_check, options).records)
 
 
-@functools.partial(checked, owner="iclab.reproduce")
+@checked
 def reproduce(
     ids: Names,
     rooms: Paths,
@@ -52,7 +51,7 @@ def reproduce(
     settings: Mapping[str, Any],
     weights: Mapping[str, str | os.PathLike[str]],
     retrain: bool,
-    jobs: Positive | None,
+    jobs: Natural | None,
     cluster: str | os.PathLike[str] | None,
     force: bool,
     quiet: bool,
@@ -86,7 +85,7 @@ def _in_python(text: str) -> str:
     return re.sub(r"--(\w+)", lambda one: f"`{named.get(one[1], one[1])}`", text)
 
 
-@functools.partial(checked, owner="iclab.entries")
+@checked
 def entries(ids: Names, rooms: Paths) -> tuple[Any, ...]:
     """What there is to check and to draw, as `iclab list` names it."""
     named = open_rooms(ids, rooms)

@@ -7,16 +7,25 @@ from iclab._files import (
     remove_drafts as remove_drafts,
     write_whole as write_whole,
 )
-from iclab.core._checked import checked as checked
+from iclab._reader import (
+    Natural as Natural,
+    Own as Own,
+    Rule as Rule,
+    checked as checked,
+    finite_array as finite_array,
+    is_traced as is_traced,
+    read as read,
+    refuse as refuse,
+    require as require,
+)
 from iclab.core._errors import (
     array_size as array_size,
+    covariance_matrix as covariance_matrix,
     enough_memory as enough_memory,
-    finite_array as finite_array,
     finite_number as finite_number,
-    is_traced as is_traced,
     positive_integer as positive_integer,
-    require as require,
     square_matrix as square_matrix,
+    symmetric_matrix as symmetric_matrix,
 )
 from iclab.core._finite import (
     if_finite as if_finite,
@@ -38,7 +47,6 @@ from iclab.core._rules import (
     Limit as Limit,
     NonNegative as NonNegative,
     Number as Number,
-    Own as Own,
     Positive as Positive,
     SecondMoment as SecondMoment,
     Seed as Seed,
@@ -48,10 +56,8 @@ from iclab.core._rules import (
     between as between,
 )
 from iclab.core._symmetric import (
-    covariance_matrix as covariance_matrix,
     inverse_square_root as inverse_square_root,
     square_root as square_root,
-    symmetric_matrix as symmetric_matrix,
 )
 from iclab.core._tensor_file import (
     DamagedFile as DamagedFile,

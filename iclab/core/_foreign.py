@@ -9,13 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab._reading import Rule
-from iclab.core._checked import checked
-from iclab.core._errors import is_traced, require
+from iclab._reader import Rule, checked, is_traced, refuse, require
 from iclab.core._predictor import AbstractPredictor
 from iclab.core._prompt import Prompt
-
-_OWNER = "Foreign"
 
 
 @checked
@@ -86,14 +82,14 @@ class Foreign(AbstractPredictor):
             answer = np.asarray(self.function(X, y, q))
         except Exception as error:
             words = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(":")
-            raise ValueError(f"{_OWNER}: `function` raised {words}") from error
+            refuse(f"`function` raised {words}")
         real = answer.dtype.kind in "fiu"
         rule = "a function that returns real numbers"
-        require(real, _OWNER, "function", rule, f"dtype {answer.dtype}")
+        require(real, "function", rule, f"dtype {answer.dtype}")
         rule = f"a function that returns shape ({len(y)},), a number a prompt"
         same = answer.shape == (len(y),)
-        require(same, _OWNER, "function", rule, f"shape {answer.shape}")
+        require(same, "function", rule, f"shape {answer.shape}")
         bad = int(np.sum(~np.isfinite(answer)))
         rule = "a function that returns finite numbers"
-        require(bad == 0, _OWNER, "function", rule, f"{bad} of {len(y)} that are not")
+        require(bad == 0, "function", rule, f"{bad} of {len(y)} that are not")
         return answer.astype(float)

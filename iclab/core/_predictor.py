@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from iclab.core._checked import checked
-from iclab.core._errors import is_traced, require
+from iclab._reader import checked, is_traced, require
 from iclab.core._prompt import Prompt
 
 # Numbers of examples, in any form that holds several.
@@ -37,7 +36,7 @@ class AbstractPredictor(eqx.Module):
 
     def at_lengths(self, prompt: Prompt, lengths: Lengths) -> Float[Array, " m"]:
         """Predictions from the first `lengths[j]` examples, for every j at once."""
-        wanted = context_lengths(lengths, f"{type(self).__name__}.at_lengths")
+        wanted = context_lengths(lengths)
         return jax.vmap(lambda length: self(prompt.prefix(length)))(wanted)
 
 
@@ -66,7 +65,7 @@ class Deep(Protocol):
         ...
 
 
-def context_lengths(lengths: Lengths, owner: str) -> Int[Array, " m"]:
+def context_lengths(lengths: Lengths) -> Int[Array, " m"]:
     """Numbers of examples as an array, or a `ValueError`; traced ones pass."""
     if not is_traced(lengths):
         # NumPy, because inside a JAX transformation even known numbers would be traced.
@@ -74,28 +73,28 @@ def context_lengths(lengths: Lengths, owner: str) -> Int[Array, " m"]:
         whole = known.ndim == 1 and known.dtype.kind in "iu"
         rule = "a list of integers, at least one"
         found = f"{known.dtype} of shape {known.shape}"
-        require(whole and known.size > 0, owner, "lengths", rule, found)
+        require(whole and known.size > 0, "lengths", rule, found)
         smallest = int(known.min())
-        require(smallest >= 1, owner, "lengths", "≥ 1", smallest)
+        require(smallest >= 1, "lengths", "≥ 1", smallest)
     return jnp.asarray(lengths)
 
 
 def named_predictors(
-    predictors: Mapping[str, AbstractPredictor], owner: str, name: str = "predictors"
+    predictors: Mapping[str, AbstractPredictor], name: str = "predictors"
 ) -> dict[str, AbstractPredictor]:
     """`predictors` as a dictionary, or a sentence about what is none."""
     rule = "a dictionary of predictors by name"
     found = type(predictors).__name__
-    require(isinstance(predictors, Mapping), owner, name, rule, found)
+    require(isinstance(predictors, Mapping), name, rule, found)
     rule = f"predictors ({_REMEDY})"
     for key, one in predictors.items():
         found = f"{key!r} of type {type(one).__name__}"
-        require(isinstance(one, AbstractPredictor), owner, name, rule, found)
+        require(isinstance(one, AbstractPredictor), name, rule, found)
     return dict(predictors)
 
 
-def same_dimension(owner: str, dimension: int, prompt: Prompt) -> None:
-    """Refuse a prompt of another dimension than `owner` was made for."""
+def same_dimension(dimension: int, prompt: Prompt) -> None:
+    """Refuse a prompt of another dimension than a predictor was made for."""
     rule = f"of dimension {dimension}, the predictor's own"
     found = f"dimension {prompt.dimension}"
-    require(prompt.dimension == dimension, owner, "prompt", rule, found)
+    require(prompt.dimension == dimension, "prompt", rule, found)

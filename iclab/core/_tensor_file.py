@@ -12,8 +12,7 @@ import safetensors
 import safetensors.numpy
 
 from iclab._files import write_whole
-from iclab._reading import require, short
-from iclab.core._checked import checked
+from iclab._reader import checked, require, short
 
 # Everything that iclab adds to a file's header is the text under this one name.
 _NAME = "iclab"
@@ -119,7 +118,7 @@ def _array(name: str, value: Any) -> np.ndarray:
     except (ValueError, TypeError):
         array, known = np.empty(0), False
     rule = f"arrays of real numbers, also {name!r}"
-    require(known, "write_tensors", "tensors", rule, short(value))
+    require(known, "tensors", rule, short(value))
     return array
 
 

@@ -45,12 +45,10 @@ class Bootstrap(NamedTuple):
     level: float
 
     @classmethod
-    def of(
-        cls, key: PRNGKeyArray, units: int, draws: int, level: float, owner: str
-    ) -> "Bootstrap":
+    def of(cls, key: PRNGKeyArray, units: int, draws: int, level: float) -> "Bootstrap":
         """Draws from `key`, after a look at the numbers."""
-        positive_integer(draws, owner, "draws")
-        require(0 < level < 1, owner, "level", "between 0 and 1", level)
+        positive_integer(draws, "draws")
+        require(0 < level < 1, "level", "between 0 and 1", level)
         seed = np.asarray(jax.random.key_data(key))
         return cls(tuple(int(word) for word in seed), units, draws, level)
 
@@ -110,7 +108,6 @@ def _counts(
 
 
 def warn_of_tails(
-    owner: str,
     name: str,
     concentration: Float[np.ndarray, " m"],
     prompts: int,
@@ -121,7 +118,7 @@ def warn_of_tails(
     if prompts >= _FEW and carried:
         share = float(np.max(concentration))
         warnings.warn(
-            f"{owner}: a few prompts carry the mean of {name!r} {', '.join(carried)}:"
+            f"a few prompts carry the mean of {name!r} {', '.join(carried)}:"
             f" one of {prompts} makes {share:.0%} of it or more, so it is no estimate;"
             " ask for medians, quantiles or trimmed means (`error_curve`)",
             HeavyTails,

@@ -54,7 +54,7 @@ class ErrorCurve(eqx.Module):
         known = 0 < level < 1 and draws >= 1 and units >= 1
         rule = "draws of whole units, as `error_curve` makes them"
         fits = known and len(self.errors) % units == 0
-        require(fits, "ErrorCurve", "bootstrap", rule, self.bootstrap)
+        require(fits, "bootstrap", rule, self.bootstrap)
 
     def median(self) -> Band:
         """The error that half of the prompts do not exceed."""
@@ -64,15 +64,14 @@ class ErrorCurve(eqx.Module):
     def quantile(self, probability: float) -> Band:
         """The error that this part of the prompts does not exceed."""
         possible = 0 <= probability <= 1
-        owner = "ErrorCurve.quantile"
-        require(possible, owner, "probability", "between 0 and 1", probability)
+        require(possible, "probability", "between 0 and 1", probability)
         return self.bootstrap.between(np.asarray(self.errors), probability, probability)
 
     @checked(finite=False)
     def trimmed_mean(self, fraction: float = 0.1) -> Band:
         """Mean without the largest and the smallest errors, this part of all each."""
-        owner, rule = "ErrorCurve.trimmed_mean", "at least 0 and below 1/2"
-        require(0 <= fraction < 0.5, owner, "fraction", rule, fraction)
+        rule = "at least 0 and below 1/2"
+        require(0 <= fraction < 0.5, "fraction", rule, fraction)
         return self.bootstrap.between(np.asarray(self.errors), fraction, 1 - fraction)
 
     def _repr_html_(self) -> str:
@@ -88,11 +87,11 @@ class Curves(dict[str, ErrorCurve]):
         rule = "a dictionary of `ErrorCurve`"
         given = {} if curves is None else curves
         known = isinstance(given, Mapping)
-        require(known, "Curves", "curves", rule, type(curves).__name__)
+        require(known, "curves", rule, type(curves).__name__)
         super().__init__(given, **named)
         for name, curve in self.items():
             found = f"{type(curve).__name__} for {name!r}"
-            require(isinstance(curve, ErrorCurve), "Curves", "curves", rule, found)
+            require(isinstance(curve, ErrorCurve), "curves", rule, found)
 
     def _repr_html_(self) -> str:
         if not self:
@@ -151,20 +150,18 @@ def error_curve(
 
     Source: zhang2023, Appendix E, 64 covariances × 64 prompts, 90 % of 1,000 draws.
     """
-    owner = "error_curve"
-    named = named_predictors(predictors, owner)
-    batch, for_draws, units = shared_prompts(owner, task, lengths, groups, prompts, key)
+    named = named_predictors(predictors)
+    batch, for_draws, units = shared_prompts(task, lengths, groups, prompts, key)
     answers = {
         name: predictions(predictor, batch, lengths)
         for name, predictor in named.items()
     }
     return _curves(
-        owner,
         answers,
         batch.target,
         lengths,
         normalisation,
-        Bootstrap.of(for_draws, units, draws, float(level), owner),
+        Bootstrap.of(for_draws, units, draws, float(level)),
     )
 
 
@@ -188,22 +185,21 @@ def error_curve_of(
     stand group after group and `groups` is the number of groups. All else is as in
     `error_curve`, which uses `key` for the prompts too.
     """
-    owner = "error_curve_of"
     answers = np.asarray(targets, dtype=float)
     rule = "a vector of labels, one per prompt"
     shaped = answers.ndim == 1 and len(answers) >= 1
-    require(shaped, owner, "targets", rule, f"shape {answers.shape}")
+    require(shaped, "targets", rule, f"shape {answers.shape}")
     total = len(answers)
     units = total if groups is None else groups
     rule = f"a divisor of the number of prompts, {total}"
-    require(total % units == 0, owner, "groups", rule, units)
-    shape = (total, len(context_lengths(lengths, owner)))
+    require(total % units == 0, "groups", rule, units)
+    shape = (total, len(context_lengths(lengths)))
     for name, found in predictions.items():
         same, rule = np.shape(found) == shape, f"arrays of shape {shape}"
         wrong = f"shape {np.shape(found)} for {name!r}"
-        require(same, owner, "predictions", rule, wrong)
-    bootstrap = Bootstrap.of(key, units, draws, float(level), owner)
-    return _curves(owner, predictions, answers, lengths, normalisation, bootstrap)
+        require(same, "predictions", rule, wrong)
+    bootstrap = Bootstrap.of(key, units, draws, float(level))
+    return _curves(predictions, answers, lengths, normalisation, bootstrap)
 
 
 @checked(finite=False)
@@ -224,7 +220,7 @@ def common_prompts(
         return _sample(task, key, groups * prompts, n)
     numbers = groups * prompts * n
     product = "groups × prompts × examples"
-    enough_memory(numbers, "common_prompts", "groups", product)
+    enough_memory(numbers, "groups", product)
     return _sample_groups(task, key, groups, prompts, n)
 
 
@@ -233,10 +229,10 @@ def predictions(
     predictor: AbstractPredictor, prompts: Prompt, lengths: Lengths
 ) -> Float[Array, "prompts m"]:
     """What is predicted for every prompt after its first `lengths` examples."""
-    wanted = context_lengths(lengths, "predictions")
+    wanted = context_lengths(lengths)
     found = f"`target` of shape {prompts.target.shape}"
     rule = "many, along a first axis (`jax.vmap`, or a task's `sample_batch`)"
-    require(prompts.target.ndim == 1, "predictions", "prompts", rule, found)
+    require(prompts.target.ndim == 1, "prompts", rule, found)
     total = len(prompts.target)
     size = min(_ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE, total)
     return _chunked(predictor, prompts, wanted, size)
@@ -251,7 +247,6 @@ def squared_errors(
 
 
 def shared_prompts(
-    owner: str,
     task: Task,
     lengths: Sequence[int],
     groups: int,
@@ -261,9 +256,9 @@ def shared_prompts(
     """Common prompts, a key for the bootstrap, and how many units it draws from."""
     listed = isinstance(lengths, Sequence) or np.ndim(lengths) == 1
     rule = "a list of integers, at least one"
-    require(listed, owner, "lengths", rule, type(lengths).__name__)
-    counts = [array_size(length, owner, "lengths") for length in lengths]
-    require(bool(counts), owner, "lengths", "at least one length", "none")
+    require(listed, "lengths", rule, type(lengths).__name__)
+    counts = [array_size(length, "lengths") for length in lengths]
+    require(bool(counts), "lengths", "at least one length", "none")
     for_prompts, for_draws = jax.random.split(key)
     batch = common_prompts(
         task, max(counts), groups=groups, prompts=prompts, key=for_prompts
@@ -273,7 +268,6 @@ def shared_prompts(
 
 
 def _curves(
-    owner: str,
     predictions: Mapping[str, Float[Numbers, "prompts m"]],
     targets: Float[Numbers, " prompts"],
     lengths: Sequence[int],
@@ -284,14 +278,11 @@ def _curves(
     curves = Curves()
     for name, found in predictions.items():
         errors = (np.asarray(found) - labels[:, None]) ** 2
-        curves[name] = curve_of(
-            owner, name, errors, labels, lengths, normalisation, bootstrap
-        )
+        curves[name] = curve_of(name, errors, labels, lengths, normalisation, bootstrap)
     return curves
 
 
 def curve_of(
-    owner: str,
     name: str,
     errors: Float[np.ndarray, "prompts m"],
     labels: Float[np.ndarray, " prompts"],
@@ -302,7 +293,7 @@ def curve_of(
     """Means of `errors` with intervals, and a warning where one prompt carries them."""
     errors = errors / normalisation
     finite, rule = np.all(np.isfinite(errors)), "finite on every prompt"
-    require(bool(finite), owner, "predictors", rule, f"others from {name!r}")
+    require(bool(finite), "predictors", rule, f"others from {name!r}")
     band = bootstrap.mean(errors)
     size = np.sum(np.abs(errors), axis=0)
     # Errors that are rounding errors may have what tails they like.
@@ -310,7 +301,7 @@ def curve_of(
     known = np.where(size > rounding, size, np.inf)
     where = [f"after {length} examples" for length in lengths]
     concentration = np.sum((errors / known) ** 2, axis=0)
-    warn_of_tails(owner, name, concentration, len(errors), where)
+    warn_of_tails(name, concentration, len(errors), where)
     return ErrorCurve(
         jnp.asarray(np.asarray(lengths)),
         band.value,
@@ -359,7 +350,7 @@ def _sample_groups(
         for_task, for_prompts = jax.random.split(own)
         one = task(for_task)
         rule, found = "a function that returns tasks", type(one).__name__
-        require(isinstance(one, AbstractTask), "common_prompts", "task", rule, found)
+        require(isinstance(one, AbstractTask), "task", rule, found)
         return one.sample_batch(for_prompts, prompts, examples)
 
     # One group at a time: a dot with two batch axes is more than XLA for CPUs likes.

@@ -59,19 +59,16 @@ def paired_curves(
 
     Options are those of `error_curve`; the same `key` means the same prompts.
     """
-    owner = "paired_curves"
-    named = named_predictors({"first": first, "second": second}, owner)
-    batch, for_draws, units = shared_prompts(owner, task, lengths, groups, prompts, key)
+    named = named_predictors({"first": first, "second": second})
+    batch, for_draws, units = shared_prompts(task, lengths, groups, prompts, key)
     f, g = (np.asarray(predictions(one, batch, lengths)) for one in named.values())
-    bootstrap = Bootstrap.of(for_draws, units, draws, float(level), owner)
+    bootstrap = Bootstrap.of(for_draws, units, draws, float(level))
     labels = np.asarray(batch.target)
     y = labels[:, None]
     parts = {"distance": (f - g) ** 2, "difference": (f - y) ** 2 - (g - y) ** 2}
     return PairedCurves(
         **{
-            name: curve_of(
-                owner, name, values, labels, lengths, normalisation, bootstrap
-            )
+            name: curve_of(name, values, labels, lengths, normalisation, bootstrap)
             for name, values in parts.items()
         }
     )

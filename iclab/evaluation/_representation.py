@@ -26,7 +26,7 @@ def ridge_distance(
     """
     N, K = task.context_length, task.tokens.shape[0]
     columns = labels.shape[1]
-    require(columns == K, "ridge_distance", "labels", f"of {K} columns", columns)
+    require(columns == K, "labels", f"of {K} columns", columns)
     shown = labels[:, :N]
     A = representation_optimum_closed(task.features, N, task.noise_variance)
     ridge = shown @ A

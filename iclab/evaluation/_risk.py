@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from iclab import show
-from iclab._reading import Positive
+from iclab._reader import Natural
 from iclab.core import (
     AbstractPredictor,
     Prompt,
@@ -26,7 +26,7 @@ from iclab.tasks import AbstractTask
 _CHUNK = 1 << 14
 
 # One says nothing about its own spread; more would take days.
-_Prompts = Annotated[Positive, between(2, 10**10)]
+_Prompts = Annotated[Natural, between(2, 10**10)]
 
 
 class Estimate(eqx.Module):
@@ -68,8 +68,7 @@ def sampled_risk(
     mean, standard_error = risks["ridge"]
     ```
     """
-    owner = "sampled_risk"
-    named = named_predictors(predictors, owner)
+    named = named_predictors(predictors)
     estimate = prompt_average(
         _squared_errors,
         task,
@@ -86,7 +85,7 @@ def sampled_risk(
         if mean > np.finfo(float).eps * float(power):
             # The mean of the squares over n times the square of the mean.
             concentration = np.array([((error / mean) ** 2 * (n - 1) + 1) / n])
-            warn_of_tails(owner, name, concentration, n, [f"after {examples} examples"])
+            warn_of_tails(name, concentration, n, [f"after {examples} examples"])
     return {name: (means[name], errors[name]) for name in named}
 
 

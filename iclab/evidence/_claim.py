@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
-from iclab._reading import Numbers, checked
+from iclab._reader import Numbers, checked
 
 Scale = Literal["smoke", "desk", "paper"]
 SCALES: tuple[Scale, ...] = get_args(Scale)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from iclab._reading import checked
+from iclab._reader import checked
 from iclab.evidence._numbers import filled
 from iclab.evidence._settings import setting_text
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from iclab._reading import Numbers, checked
+from iclab._reader import Numbers, checked
 from iclab.evidence._claim import Relation, Scale
 from iclab.evidence._numbers import plain
 from iclab.evidence._settings import change_settings, require_settings, settings_at
@@ -156,7 +156,7 @@ class Figure:
 
     def __post_init__(self):
         if self.settings is not None:
-            require_settings(self.settings, "Figure", "settings")
+            require_settings(self.settings, "settings")
 
     def settings_at(self, scale: Scale, changes: Mapping[str, Any] = {}) -> Any:
         """The settings of a scale, with `changes`; the scale itself if there are none.
@@ -168,7 +168,7 @@ class Figure:
                 said = f"no changes of {', '.join(map(str, changes))} are possible"
                 raise ValueError(f"{self.id} has no settings: {said}")
             return scale
-        return change_settings(settings_at(self.settings, scale), changes, self.id)
+        return change_settings(settings_at(self.settings, scale), changes)
 
     def own_changes(self, scale: Scale, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Those of `changes` that are not what the scale has anyway, as values."""

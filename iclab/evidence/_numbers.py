@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from iclab import show
-from iclab._reading import checked
+from iclab._reader import checked
 
 _CLAUSE = re.compile(r"«([^«»¦]*)(?:¦([^«»¦]*))?»")
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from iclab._reading import checked
+from iclab._reader import checked
 
 _KEY = re.compile(r"[a-z][a-z0-9_-]*")
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from iclab._reading import Listed, Numbers, Seconds, Seed, checked, require, short
+from iclab._reader import Listed, Numbers, Seconds, Seed, checked, require, short
 from iclab.evidence._claim import (
     Claim,
     Measured,
@@ -198,7 +198,7 @@ def _all_of(kind: type[_T], found: Any, name: str) -> Sequence[_T]:
     """What a function of a figure returned, if that is a list of what it should."""
     right = isinstance(found, (list, tuple)) and all(isinstance(x, kind) for x in found)
     rule = f"a Figure whose `{name}` returns a list of {kind.__name__}"
-    require(right, "judge_figure", "figure", rule, short(found))
+    require(right, "figure", rule, short(found))
     return found
 
 
@@ -245,7 +245,7 @@ def case_verdict(
     for name, side in sides.items():
         rule = f"of the shape of what was measured, {np.shape(measured.value)}"
         fits = _fits(measured, side)
-        require(fits, "case_verdict", name, rule, f"shape {np.shape(side)}")
+        require(fits, name, rule, f"shape {np.shape(side)}")
     if not _compatible(measured, relation, predicted):
         return "fails"
     if decoy is not None and _compatible(measured, relation, decoy):

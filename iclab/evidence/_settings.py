@@ -21,7 +21,7 @@ from typing import (
     get_type_hints,
 )
 
-from iclab._reading import checked, require
+from iclab._reader import checked, refuse, require
 from iclab.evidence._claim import SCALES, Scale
 
 SettingsT = TypeVar("SettingsT")
@@ -63,12 +63,12 @@ class Described(NamedTuple):
     values: Mapping[Scale, Any]
 
 
-def require_settings(kind: type, owner: str, name: str) -> None:
+def require_settings(kind: type, name: str) -> None:
     """See that a class is one of settings: its fields are made by `setting`."""
     fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else None
     right = fields is not None and all("values" in one.metadata for one in fields)
     rule = "a dataclass whose fields are made by `setting`"
-    require(right, owner, name, rule, kind.__name__)
+    require(right, name, rule, kind.__name__)
 
 
 def settings_at(kind: type[SettingsT], scale: Scale) -> SettingsT:
@@ -80,7 +80,7 @@ def settings_at(kind: type[SettingsT], scale: Scale) -> SettingsT:
 @checked
 def describe_settings(kind: type) -> list[Described]:
     """Every setting in words, in the order of the class."""
-    require_settings(kind, "describe_settings", "kind")
+    require_settings(kind, "kind")
     hints = get_type_hints(kind)
     return [
         Described(
@@ -93,13 +93,10 @@ def describe_settings(kind: type) -> list[Described]:
     ]
 
 
-def change_settings(
-    settings: SettingsT, changes: Mapping[str, Any], owner: str
-) -> SettingsT:
+def change_settings(settings: SettingsT, changes: Mapping[str, Any]) -> SettingsT:
     """The same settings with other values, given as such or as text (`"1,2,3"`).
 
-    A name that is not there and a value of another type are refused, in the name of
-    `owner`.
+    A name that is not there and a value of another type are refused.
     """
     kind = type(settings)
     fields = {field.name: field for field in dataclasses.fields(kind)}  # pyright: ignore[reportArgumentType]
@@ -112,15 +109,13 @@ def change_settings(
             close = difflib.get_close_matches(name, fields, n=1, cutoff=0.5)
             hint = f"did you mean {close[0]}?" if close else "its settings are "
             names = "" if close else ", ".join(fields)
-            raise ValueError(f"{owner}: unknown setting {name!r}: {hint}{names}")
+            refuse(f"unknown setting {name!r}: {hint}{names}")
         hint, least = hints[name], fields[name].metadata["least"]
         try:
             found[name] = _value(hint, value, least)
         except (ValueError, TypeError, OverflowError):
             rule = _words(hint, least)
-            raise ValueError(
-                f"{owner}: `{name}` must be {rule}, got {value!r}"
-            ) from None
+            require(False, name, rule, repr(value))
     return dataclasses.replace(settings, **found)  # pyright: ignore[reportArgumentType,reportReturnType]
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from iclab._reading import Amount, Numbers, Positive, Whole, checked, require, short
+from iclab._reader import Natural, Numbers, Seconds, Whole, checked, require, short
 from iclab.evidence._claim import Measured
 
 # Half-width of a Monte Carlo interval in standard errors. A claim has dozens of numbers
@@ -12,14 +12,14 @@ STANDARD_ERRORS = 5.0
 
 
 @checked
-def rounded(value: Numbers, operations: Amount, magnitude: Numbers = 1.0) -> Measured:
+def rounded(value: Numbers, operations: Seconds, magnitude: Numbers = 1.0) -> Measured:
     """A value known up to float64 round-off.
 
     `operations` is how many additions and products lie behind an entry, and `magnitude`
     how large the numbers in them are.
     """
     some = np.size(magnitude) > 0
-    require(some, "rounded", "magnitude", "a number at least", short(magnitude))
+    require(some, "magnitude", "a number at least", short(magnitude))
     size = float(np.max(np.abs(np.asarray(magnitude))))
     error = operations * np.finfo(np.float64).eps * size
     reason = (
@@ -30,7 +30,7 @@ def rounded(value: Numbers, operations: Amount, magnitude: Numbers = 1.0) -> Mea
 
 @checked
 def averaged(
-    mean: Numbers, standard_error: Numbers, draws: Positive, of: str
+    mean: Numbers, standard_error: Numbers, draws: Natural, of: str
 ) -> Measured:
     """A Monte Carlo mean over `draws` independent draws of `of`."""
     error = STANDARD_ERRORS * np.asarray(standard_error)
@@ -40,7 +40,7 @@ def averaged(
 
 @checked
 def solved(
-    value: Numbers, tolerance: Amount, steps: Whole, magnitude: Amount = 1.0
+    value: Numbers, tolerance: Seconds, steps: Whole, magnitude: Seconds = 1.0
 ) -> Measured:
     """A value along a numerical solution whose local errors add up at most linearly."""
     error = tolerance * steps * magnitude
@@ -54,9 +54,9 @@ def slope(x: Numbers, y: Numbers) -> tuple[float, float]:
     x, y = np.asarray(x, float), np.asarray(y, float)
     several = x.ndim == 1 and len(np.unique(x[np.isfinite(x)])) > 1
     finite = bool(np.all(np.isfinite(x)))
-    require(several and finite, "slope", "x", "a list of different numbers", short(x))
+    require(several and finite, "x", "a list of different numbers", short(x))
     same = y.shape == x.shape and bool(np.all(np.isfinite(y)))
-    require(same, "slope", "y", f"a list of {len(x)} finite numbers like `x`", short(y))
+    require(same, "y", f"a list of {len(x)} finite numbers like `x`", short(y))
     design = np.stack([x, np.ones_like(x)], axis=1)
     coefficients, *_ = np.linalg.lstsq(design, y, rcond=None)
     residual = y - design @ coefficients

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from iclab._reading import checked
+from iclab._reader import checked
 
 _HERE = Path(__file__).parent
 

@@ -57,16 +57,16 @@ def rebuilt(
     left, known = dict(arrays), tuple(classes)
     model = _rebuilt(description, "", left, _table(known))
     rule, found = "a file that describes a model", f"a {type(model).__name__}"
-    require(isinstance(model, known), "load", "path", rule, found)
+    require(isinstance(model, known), "path", rule, found)
     rule = "a file without arrays that belong nowhere"
-    require(not left, "load", "path", rule, f"{sorted(left)[:3]}")
+    require(not left, "path", rule, f"{sorted(left)[:3]}")
     return model
 
 
 def _described(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
     inner = lambda name, one: _described(one, _join(place, name), arrays)  # noqa: E731
     if isinstance(value, int) and not isinstance(value, bool):
-        return _small("save", "model", value, place)
+        return _small("model", value, place)
     if value is None or isinstance(value, (bool, float, str)):
         return value
     if isinstance(value, eqx.Module):
@@ -78,7 +78,7 @@ def _described(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
         storable = np.dtype(value.dtype).kind in "biuf" if _numeric(value) else False
         rule = "a model of numbers, whole, real or true and false"
         found = f"`{place}` of type {value.dtype}"
-        require(storable, "save", "model", rule, found)
+        require(storable, "model", rule, found)
         arrays[place] = np.asarray(value)
         return {"array": place}
     if isinstance(value, (list, tuple)):
@@ -88,7 +88,7 @@ def _described(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
         return {"dict": {name: inner(name, one) for name, one in value.items()}}
     known = [name for name, one in _FUNCTIONS.items() if one is value]
     rule = f"made of modules, arrays, plain values and {', '.join(_FUNCTIONS)}"
-    require(bool(known), "save", "model", rule, f"`{place}` = {value!r}")
+    require(bool(known), "model", rule, f"`{place}` = {value!r}")
     return {"function": known[0]}
 
 
@@ -102,10 +102,10 @@ def _rebuilt(
     match value:
         case None | bool() | float() | str():
             known = not isinstance(value, float) or not math.isnan(value)
-            require(known, "load", "path", f"a file whose `{place}` is a number", value)
+            require(known, "path", f"a file whose `{place}` is a number", value)
             return value
         case int():
-            return _small("load", "path", value, place)
+            return _small("path", value, place)
         case {"class": str(name), "fields": dict(fields)}:
             _see_known(name, classes)
             return _instance(
@@ -115,11 +115,11 @@ def _rebuilt(
             )
         case {"array": str(name)}:
             rule = f"a file with the array `{place}`, once"
-            require(name == place and name in arrays, "load", "path", rule, f"{name!r}")
+            require(name == place and name in arrays, "path", rule, f"{name!r}")
             array = arrays.pop(name)
             bad = int(np.sum(~np.isfinite(array)))
             rule = f"a file whose `{place}` is finite"
-            require(bad == 0, "load", "path", rule, f"{bad} entries that are not")
+            require(bad == 0, "path", rule, f"{bad} entries that are not")
             return jnp.asarray(array)
         case {"tuple": list(items)}:
             return tuple(inner(str(i), one) for i, one in enumerate(items))
@@ -139,7 +139,7 @@ def _see_known(name: str, classes: Mapping[str, type[eqx.Module]]) -> None:
     if name in classes:
         return
     word = name.isidentifier() and len(name) < 80
-    require(word, "load", "path", "a file with names of classes", repr(name[:80]))
+    require(word, "path", "a file with names of classes", repr(name[:80]))
     raise ValueError(
         f"load: `classes` must be given {name}, which the file holds and iclab.models"
         f" does not have: load(path, {name})"
@@ -151,7 +151,7 @@ def _instance(cls: type[eqx.Module], values: Mapping[str, Any], place: str) -> A
     fields: Any = dataclasses.fields(cls)
     names = [field.name for field in fields]
     rule = f"a file whose {cls.__name__} has the fields {', '.join(names)}"
-    require(set(values) == set(names), "load", "path", rule, ", ".join(values))
+    require(set(values) == set(names), "path", rule, ", ".join(values))
     module = object.__new__(cls)
     with jaxtyping.jaxtyped("context"):  # equal letters are equal sizes
         for field in fields:
@@ -163,7 +163,7 @@ def _instance(cls: type[eqx.Module], values: Mapping[str, Any], place: str) -> A
             )
             rule = f"a file whose {cls.__name__} has a `{field.name}` that fits"
             found = f"{_text(value)} at `{_join(place, field.name)}`"
-            require(fits, "load", "path", rule, found)
+            require(fits, "path", rule, found)
             object.__setattr__(module, field.name, value)
     for parent in reversed(cls.__mro__):
         if "__check_init__" in vars(parent):
@@ -199,10 +199,10 @@ def _table(classes: Iterable[type]) -> dict[str, type[eqx.Module]]:
     return found
 
 
-def _small(owner: str, name: str, value: int, place: str) -> int:
+def _small(name: str, value: int, place: str) -> int:
     """Whole numbers are sizes, and nothing is to be made of a size without end."""
     rule = f"one whose whole numbers are at most {_LARGEST}"
-    require(abs(value) <= _LARGEST, owner, name, rule, f"`{place}` = {value}")
+    require(abs(value) <= _LARGEST, name, rule, f"`{place}` = {value}")
     return value
 
 

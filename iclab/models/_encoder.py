@@ -9,6 +9,7 @@ from jaxtyping import Array, DTypeLike, Float, Int, PRNGKeyArray
 
 from iclab.core import (
     Prompt,
+    Size,
     array_size,
     checked,
     enough_memory,
@@ -46,7 +47,7 @@ class Encoder(Savable):
     pre_norm: bool = eqx.field(static=True)
 
     def __check_init__(self):
-        owner, blocks = "Encoder", self.blocks
+        blocks = self.blocks
         D, F = _rows(self.embedding.weight, -2), _rows(blocks.network_in.weight, -2)
         L, d1 = _rows(blocks.attention.weight, 0), _rows(self.embedding.weight, -1)
         for name, part, shape in (
@@ -69,20 +70,20 @@ class Encoder(Savable):
             wanted = [shape, shape[:-1] if affine else shape]
             shapes = [one.shape for one in found]
             rule = f"made of arrays that fit the others, of shapes {wanted}"
-            require(shapes == wanted, owner, name, rule, shapes)
-        H = array_size(self.heads, owner, "heads")
-        require(D % H == 0, owner, "heads", f"a divisor of the width {D}", H)
+            require(shapes == wanted, name, rule, shapes)
+        H = array_size(self.heads, "heads")
+        require(D % H == 0, "heads", f"a divisor of the width {D}", H)
 
     @classmethod
     def random(
         cls,
         key: PRNGKeyArray,
         *,
-        input_dim: int,
-        layers: int = 4,
-        heads: int = 8,
-        width: int = 256,
-        hidden: int = 512,
+        input_dim: Size,
+        layers: Size = 4,
+        heads: Size = 8,
+        width: Size = 256,
+        hidden: Size = 512,
         pre_norm: bool = False,
         dtype: DTypeLike = jnp.float32,
     ) -> "Encoder":
@@ -90,15 +91,10 @@ class Encoder(Savable):
 
         `width` is d_model and `hidden` d_ff.
         """
-        owner = "Encoder.random"
-        d = array_size(input_dim, owner, "input_dim")
-        L = array_size(layers, owner, "layers")
-        D = array_size(width, owner, "width")
-        F = array_size(hidden, owner, "hidden")
-        H = array_size(heads, owner, "heads")
-        require(D % H == 0, owner, "width", f"a multiple of `heads` = {H}", D)
+        d, L, D, F, H = input_dim, layers, width, hidden, heads
+        require(D % H == 0, "width", f"a multiple of `heads` = {H}", D)
         product = "layers × width × (4 width + 2 hidden)"
-        enough_memory(L * D * (4 * D + 2 * F), owner, "layers", product)
+        enough_memory(L * D * (4 * D + 2 * F), "layers", product)
         keys = jax.random.split(key, 6)
 
         def uniform(key, *shape):
@@ -145,12 +141,12 @@ class Encoder(Savable):
         self, tokens: Float[Array, "K d"], labels: Float[Array, " N"]
     ) -> Float[Array, " K"]:
         """Predicted labels of all tokens, from those of the first N."""
-        owner, dtype = "Encoder", self.embedding.weight.dtype
+        dtype = self.embedding.weight.dtype
         rule = f"a K×{self.dimension} matrix, a row per token"
         holds = tokens.ndim == 2 and tokens.shape[1] == self.dimension
-        require(holds, owner, "tokens", rule, f"shape {tokens.shape}")
+        require(holds, "tokens", rule, f"shape {tokens.shape}")
         K, N = len(tokens), len(labels)
-        require(N <= K, owner, "labels", f"at most {K}, one per token", N)
+        require(N <= K, "labels", f"at most {K}, one per token", N)
         entries = jnp.concatenate([labels.astype(dtype), jnp.zeros(K - N, dtype)])
         E = jnp.column_stack([tokens.astype(dtype), entries])
         x, _ = jax.lax.scan(
@@ -172,7 +168,7 @@ class Encoder(Savable):
         all of it, the examples in the place of its first tokens and the query in that
         of token `index`.
         """
-        same_dimension("Encoder", self.dimension, prompt)
+        same_dimension(self.dimension, prompt)
         n, dtype = len(prompt.labels), self.embedding.weight.dtype
         shown = jnp.arange(n) < prompt.count
         labels = jnp.where(shown, prompt.labels, 0)
@@ -184,10 +180,10 @@ class Encoder(Savable):
         else:
             K = len(tokens)
             rule = f"of at most {K} examples, as many as there are `tokens`"
-            require(n <= K, "Encoder.query_streams", "prompt", rule, f"{n} examples")
+            require(n <= K, "prompt", rule, f"{n} examples")
             rule = f"the number of a token, from 0 to {K - 1}"
             known = index is not None and (is_traced(index) or 0 <= int(index) < K)
-            require(known, "Encoder.query_streams", "index", rule, index)
+            require(known, "index", rule, index)
             examples = jnp.where(shown[:, None], prompt.examples, tokens[:n])
             inputs = jnp.concatenate([examples, tokens[n:]])
             inputs = inputs.at[index].set(prompt.query)
@@ -206,7 +202,7 @@ class Encoder(Savable):
         """What is read out of every row, after the final norm if there is one."""
         width = self.readout.weight.shape[1]
         rule, found = f"of the model's width {width}", f"shape {streams.shape}"
-        require(streams.shape[-1] == width, "Encoder", "streams", rule, found)
+        require(streams.shape[-1] == width, "streams", rule, found)
         if self.final_norm is not None:
             streams = self.final_norm(streams)
         return self.readout(streams)[:, 0]

@@ -61,7 +61,7 @@ def load(path: str | os.PathLike[str], *classes: type[eqx.Module]) -> Any:
         place = place / WEIGHTS
     if place.is_dir():
         return GPT2.load(place)
-    require(place.is_file(), "load", "path", "a file that is there", path)
+    require(place.is_file(), "path", "a file that is there", path)
     tensors, description = read_tensors(place)
     if description is None or "model" not in description:
         return GPT2.load(place)
@@ -78,7 +78,7 @@ def load(path: str | os.PathLike[str], *classes: type[eqx.Module]) -> Any:
 def shipped(name: str) -> GPT2:
     """A trained model that comes with the package; `shipped_manifests` names them."""
     names = sorted(shipped_manifests())
-    require(name in names, "shipped", "name", f"one of {', '.join(names)}", repr(name))
+    require(name in names, "name", f"one of {', '.join(names)}", repr(name))
     with resources.as_file(_WEIGHTS / f"{name}.safetensors") as path:
         if sha256(path.read_bytes()) != shipped_manifests()[name].get("sha256"):
             raise DamagedFile(f"{path} was altered: its checksum does not match")

@@ -16,6 +16,7 @@ from iclab.core import (
     AbstractPredictor,
     Lengths,
     Prompt,
+    Size,
     array_size,
     checked,
     context_lengths,
@@ -47,7 +48,7 @@ def _whole(method: MethodT) -> MethodT:
     return jit(method, inline=True)
 
 
-@checked(types_only=True)
+@checked
 class GPT2(AbstractPredictor):
     r"""GPT-2 that reads a prompt as the tokens x₁, y₁, x₂, y₂, …, x_q.
 
@@ -80,23 +81,20 @@ class GPT2(AbstractPredictor):
 
     def __init__(
         self,
-        dimension: int,
-        max_examples: int,
+        dimension: Size,
+        max_examples: Size,
         *,
-        layers: int,
+        layers: Size,
         heads: int,
-        width: int,
+        width: Size,
         positional: bool = True,
         dtype: DTypeLike = jnp.float32,
         key: PRNGKeyArray,
     ):
-        d = array_size(dimension, "GPT2", "dimension")
-        n = array_size(max_examples, "GPT2", "max_examples")
-        array_size(layers, "GPT2", "layers")
-        w = array_size(width, "GPT2", "width")
+        d, n, w = dimension, max_examples, width
         rule = f"at most {_MOST_LAYERS:,}, each of which is compiled by itself"
-        require(layers <= _MOST_LAYERS, "GPT2", "layers", rule, layers)
-        enough_memory(12 * layers * w**2, "GPT2", "width", "12 layers × width²")
+        require(layers <= _MOST_LAYERS, "layers", rule, layers)
+        enough_memory(12 * layers * w**2, "width", "12 layers × width²")
         self.heads = _divides(heads, w)
         keys = iter(jax.random.split(key, 4 * layers + 5))
         affine = functools.partial(_affine, dtype=dtype)
@@ -137,7 +135,7 @@ class GPT2(AbstractPredictor):
         the model of Garg et al. and of zhang2023.
         """
         rule = f"one of {', '.join(GPT2_SIZES)}"
-        require(size in GPT2_SIZES, "GPT2.of_size", "size", rule, repr(size))
+        require(size in GPT2_SIZES, "size", rule, repr(size))
         layers, heads, width = GPT2_SIZES[size]
         return cls(
             dimension,
@@ -185,7 +183,7 @@ class GPT2(AbstractPredictor):
         The query enters as m tokens; the j-th stands where it would after `lengths[j]`
         examples, sees those and itself, and is seen by nobody.
         """
-        wanted = context_lengths(lengths, "GPT2.at_lengths")
+        wanted = context_lengths(lengths)
         return self._at_lengths(prompt, jnp.minimum(wanted, prompt.count))
 
     def predictions(
@@ -216,7 +214,7 @@ class GPT2(AbstractPredictor):
             f"of dimension {self.dimension}, the model's own",
             f"dimension {d}",
         )
-        require(d == self.dimension, "GPT2", "inputs", rule, found)
+        require(d == self.dimension, "inputs", rule, found)
         self._fits(n - 1)
         tokens = self._context(inputs, labels)[..., : 2 * n - 1, :]
         if self.positions is not None:
@@ -276,14 +274,14 @@ class GPT2(AbstractPredictor):
         d = state["read_in.weight"].shape[1]
         rule = f"{d}, as the file has it"
         same = dimension is None or dimension == d
-        require(same, "GPT2.from_huggingface", "dimension", rule, dimension)
+        require(same, "dimension", rule, dimension)
         return cls._from_state(state, found.layers, found.heads)
 
     def _fits(self, examples: int) -> None:
         room = self.max_examples
         rule = f"of at most {room} examples, the room in the table of positions"
         fits = room is None or examples <= room
-        require(fits, "GPT2", "prompt", rule, f"{examples} examples")
+        require(fits, "prompt", rule, f"{examples} examples")
 
     def _context(
         self, inputs: Float[Array, "*prompts n d"], labels: Float[Array, "*prompts n"]
@@ -306,7 +304,7 @@ class GPT2(AbstractPredictor):
         self, prompt: Prompt, lengths: Int[Array, " m"]
     ) -> tuple[Float[Array, "t w"], Bool[Array, "t t"], slice]:
         """The prompt's tokens and m queries, what each sees, and the queries' rows."""
-        same_dimension("GPT2", self.dimension, prompt)
+        same_dimension(self.dimension, prompt)
         n, m = len(prompt.labels), len(lengths)
         self._fits(n)
         context = self._context(prompt.examples, prompt.labels)
@@ -443,7 +441,7 @@ def _new_ends(
             "GPT2.from_huggingface: the file has no read-in and read-out; give"
             " `dimension` and `key` for new ones"
         )
-    d = positive_integer(dimension, "GPT2.from_huggingface", "dimension")
+    d = positive_integer(dimension, "dimension")
     scale = state["ln_f.weight"]
     keys = jax.random.split(key, 4)
     first = _outer_affine(keys[0], keys[1], len(scale), d, scale.dtype)
@@ -457,9 +455,9 @@ def _new_ends(
 
 
 def _divides(heads: int, width: int) -> int:
-    array_size(heads, "GPT2", "heads")
+    array_size(heads, "heads")
     rule = f"divisible by `heads` = {heads}"
-    require(width % heads == 0, "GPT2", "width", rule, width)
+    require(width % heads == 0, "width", rule, width)
     return heads
 
 

@@ -143,7 +143,7 @@ def read(path: str | os.PathLike[str], heads: int | None = None) -> Weights:
         "the header": description.get("heads"),
     }
     known = {
-        who: positive_integer(number, f"{_OWNER}, {who}" if who else _OWNER, "heads")
+        who: positive_integer(number, "heads")
         for who, number in said.items()
         if number is not None
     }
@@ -153,7 +153,7 @@ def read(path: str | os.PathLike[str], heads: int | None = None) -> Weights:
     for who, other in others:
         rule = f"{number}, as {says} has it"
         found = f"{other} in {who}" if who else other
-        require(other == number, _OWNER, "heads", rule, found)
+        require(other == number, "heads", rule, found)
     return Weights(arrays, layers, number, says)
 
 
@@ -177,28 +177,28 @@ def check(state: Mapping[str, np.ndarray], layers: int) -> None:
     dtype = state["ln_f.weight"].dtype
     for name, shape in wanted.items():
         present = name in state
-        require(present, _OWNER, "path", f"a GPT-2 with `{name}`", "none")
+        require(present, "path", f"a GPT-2 with `{name}`", "none")
         array = state[name]
         rule = f"a GPT-2 whose `{name}` has shape {shape}"
-        require(array.shape == shape, _OWNER, "path", rule, f"shape {array.shape}")
+        require(array.shape == shape, "path", rule, f"shape {array.shape}")
         rule = f"a GPT-2 whose `{name}` has numbers of one kind, as `ln_f.weight` has"
         same = array.dtype == dtype and array.dtype.kind not in "iubc"
-        require(same, _OWNER, "path", rule, array.dtype)
+        require(same, "path", rule, array.dtype)
         bad = int(np.sum(~np.isfinite(array)))
         rule = f"a GPT-2 whose `{name}` is finite"
-        require(bad == 0, _OWNER, "path", rule, f"{bad} entries that are not")
+        require(bad == 0, "path", rule, f"{bad} entries that are not")
     for name in sorted(set(state) - set(wanted)):
         idle = _IDLE.fullmatch(name) is not None
-        require(idle, _OWNER, "path", "a GPT-2 and nothing else", f"`{name}` too")
+        require(idle, "path", "a GPT-2 and nothing else", f"`{name}` too")
 
 
 def _length(state: Mapping[str, np.ndarray], name: str, axes: int) -> int:
     """Length of an array's last axis, which must be there."""
-    require(name in state, _OWNER, "path", f"a GPT-2 with `{name}`", "none")
+    require(name in state, "path", f"a GPT-2 with `{name}`", "none")
     shape = state[name].shape
     rule = f"a GPT-2 whose `{name}` has {axes} ax{'i' if axes == 1 else 'e'}s"
     fits = len(shape) == axes and all(shape)
-    require(fits, _OWNER, "path", rule, f"shape {shape}")
+    require(fits, "path", rule, f"shape {shape}")
     return shape[-1]
 
 
@@ -207,10 +207,10 @@ def _tensors(place: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     if not place.is_dir():
         is_file = place.is_file()
         rule = "a safetensors file or its folder"
-        require(is_file, _OWNER, "path", rule, place)
+        require(is_file, "path", rule, place)
         if _SHARD.fullmatch(place.name) and (place.parent / _INDEX).is_file():
             rule = f"the folder of {place.name}, which holds a part of the model"
-            require(False, _OWNER, "path", rule, place)
+            require(False, "path", rule, place)
         tensors, description = read_tensors(place)
         return tensors, description or {}
     if (place / WEIGHTS).is_file():
@@ -221,7 +221,7 @@ def _tensors(place: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         for found in sorted(place.glob(pattern)):
             raise DamagedFile(pickle_sentence(found))
     rule = f"a folder with {WEIGHTS} (`iclab train` writes it when it is done)"
-    require(False, _OWNER, "path", rule, place)
+    require(False, "path", rule, place)
     raise AssertionError  # `require` has raised
 
 
@@ -231,18 +231,16 @@ def _shards(folder: Path) -> dict[str, np.ndarray]:
     index: dict[str, Any] = said if isinstance(said, dict) else {}
     rule = f"a folder whose {_INDEX} has a `weight_map` of files beside it"
     files = {str(file) for file in index.values()}
-    require(bool(files), _OWNER, "path", rule, folder)
+    require(bool(files), "path", rule, folder)
     found: dict[str, np.ndarray] = {}
     for name in sorted(files):
         inside = Path(name).name == name and name.endswith(".safetensors")
-        require(inside, _OWNER, "path", rule, repr(name))
-        require(
-            (folder / name).is_file(), _OWNER, "path", f"a folder with {name}", "none"
-        )
+        require(inside, "path", rule, repr(name))
+        require((folder / name).is_file(), "path", f"a folder with {name}", "none")
         found |= read_tensors(folder / name)[0]
     missing = sorted(set(index) - set(found))
     rule = f"a folder that holds all that {_INDEX} names"
-    require(not missing, _OWNER, "path", rule, f"no `{missing[0]}`" if missing else "")
+    require(not missing, "path", rule, f"no `{missing[0]}`" if missing else "")
     return found
 
 
@@ -255,7 +253,7 @@ def _config(path: Path) -> dict[str, Any]:
         found = config.get(name, value)
         rule = f"a GPT-2 with `{name}` = {value}"
         same = _SAME.get(found, found) if isinstance(found, str) else found
-        require(same == value, _OWNER, "path", rule, found)
+        require(same == value, "path", rule, found)
     return config
 
 
@@ -268,7 +266,7 @@ def _agree(
     for name, value in sizes.items():
         rule = f"a GPT-2 with `{name}` = {value}, as its arrays are"
         found = config.get(name, value)
-        require(found == value, _OWNER, "path", rule, f"{found} in {_CONFIG}")
+        require(found == value, "path", rule, f"{found} in {_CONFIG}")
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -278,7 +276,7 @@ def _json(path: Path) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict):
         rule = f"a folder whose {path.name} is a JSON object"
-        require(False, _OWNER, "path", rule, "something else")
+        require(False, "path", rule, "something else")
     return found  # pyright: ignore[reportReturnType]
 
 
@@ -289,11 +287,11 @@ def _plain_names(tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         while (prefix := next(filter(plain.startswith, _PREFIXES), None)) is not None:
             plain = plain.removeprefix(prefix)
         plain = plain.removeprefix("_") if plain.startswith("_read_") else plain
-        require(plain not in state, _OWNER, "path", f"a file with one `{plain}`", "two")
+        require(plain not in state, "path", f"a file with one `{plain}`", "two")
         state[plain] = array
     rule = "a file with GPT-2's `ln_f.weight` and `h.0`"
     whole = "ln_f.weight" in state and any(name.startswith("h.0.") for name in state)
-    require(whole, _OWNER, "path", rule, f"names such as {sorted(tensors)[:1]}")
+    require(whole, "path", rule, f"names such as {sorted(tensors)[:1]}")
     return state
 
 
@@ -302,5 +300,5 @@ def _layers(state: Mapping[str, np.ndarray]) -> int:
     found = {match[1] for match in map(_LAYER.match, state) if match is not None}
     rule = f"a GPT-2 with layers 0 to {len(found) - 1}, of which it has {len(found)}"
     for number in sorted(found - set(map(str, range(len(found))))):
-        require(False, _OWNER, "path", rule, f"layer {number[:20]}")
+        require(False, "path", rule, f"layer {number[:20]}")
     return len(found)

@@ -19,7 +19,7 @@ from iclab.core import (
 from iclab.models._description import Savable
 
 
-@checked(types_only=True)
+@checked
 class LinearSelfAttention(AbstractPredictor, Savable):
     r"""Linear self-attention with merged weights.
 
@@ -42,25 +42,22 @@ class LinearSelfAttention(AbstractPredictor, Savable):
     def __init__(
         self, key_query: Float[Array, "k k"], value_projection: Float[Array, "k k"]
     ):
-        owner = "LinearSelfAttention"
-        self.key_query = square_matrix(key_query, owner, "key_query")
-        self.value_projection = square_matrix(
-            value_projection, owner, "value_projection"
-        )
+        self.key_query = square_matrix(key_query, "key_query")
+        self.value_projection = square_matrix(value_projection, "value_projection")
         size = len(self.key_query)
         found = f"shape {self.key_query.shape}"
-        require(size >= 2, owner, "key_query", "(d+1)×(d+1) with d ≥ 1", found)
+        require(size >= 2, "key_query", "(d+1)×(d+1) with d ≥ 1", found)
         rule = f"a {size}×{size} matrix like `key_query`"
         found = f"shape {self.value_projection.shape}"
         same = len(self.value_projection) == size
-        require(same, owner, "value_projection", rule, found)
+        require(same, "value_projection", rule, found)
 
     @classmethod
     def from_blocks(
         cls, U11: Float[Array, "d d"], u_last: Float[Array, ""] | float
     ) -> "LinearSelfAttention":
         """Weights that are zero but for the blocks U₁₁ of W_KQ and u₋₁ of W_PV."""
-        d = len(square_matrix(U11, "LinearSelfAttention.from_blocks", "U11"))
+        d = len(square_matrix(U11, "U11"))
         key_query = jnp.zeros((d + 1, d + 1)).at[:d, :d].set(U11)
         value_projection = jnp.zeros((d + 1, d + 1)).at[d, d].set(u_last)
         return cls(key_query, value_projection)
@@ -82,20 +79,18 @@ class LinearSelfAttention(AbstractPredictor, Savable):
         Source: zhang2023, Assumption 3.3.
         Differs from the paper: the normalisation of Θ is done here.
         """
-        owner = "LinearSelfAttention.balanced"
-        Theta = square_matrix(theta, owner, "theta")
-        finite_number(scale, owner, "scale")
-        require(bool(scale > 0), owner, "scale", "> 0", scale)
+        Theta = theta
+        require(bool(scale > 0), "scale", "> 0", scale)
         if largest_scale is not None:
             rule = (
                 f"< {float(largest_scale):.6g}, beyond which convergence is not proved"
             )
-            require(bool(scale < largest_scale), owner, "scale", rule, scale)
+            require(bool(scale < largest_scale), "scale", rule, scale)
         outer = Theta @ Theta.T
         norm = jnp.linalg.norm(outer)
-        require(bool(norm > 0), owner, "theta", "nonzero", "the zero matrix")
+        require(bool(norm > 0), "theta", "nonzero", "the zero matrix")
         U11 = scale * outer / norm
-        finite_number(jnp.sum(jnp.abs(U11)), owner, "scale")  # times Θ it may overflow
+        finite_number(jnp.sum(jnp.abs(U11)), "scale")  # times Θ it may overflow
         return cls.from_blocks(U11, scale)
 
     @classmethod
@@ -169,7 +164,7 @@ class LinearSelfAttention(AbstractPredictor, Savable):
         d = self.dimension
         rule = f"of dimension {d}, the predictor's own"
         found = f"dimension {len(query)}"
-        require(len(query) == d, "LinearSelfAttention", "prompt", rule, found)
+        require(len(query) == d, "prompt", rule, found)
         attended = self.key_query[:, :d] @ query
         upper = gram @ attended[:d] + correlation * attended[d]
         upper = upper + query * (query @ attended[:d]) / count
@@ -178,7 +173,7 @@ class LinearSelfAttention(AbstractPredictor, Savable):
 
     def in_token_space(self, prompt: Prompt) -> Float[Array, ""]:
         """Predict by the forward pass (3.3) as written: the reference, O(N²d)."""
-        same_dimension("LinearSelfAttention", self.dimension, prompt)
+        same_dimension(self.dimension, prompt)
         examples = jnp.column_stack([prompt.examples, prompt.labels])
         query = jnp.append(prompt.query, 0.0)
         E = jnp.vstack([examples, query]).T

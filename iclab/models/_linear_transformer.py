@@ -20,7 +20,7 @@ from iclab.models._description import Savable
 from iclab.models._linear_self_attention import LinearSelfAttention
 
 
-@checked(types_only=True)
+@checked
 class LinearTransformer(AbstractPredictor, Savable):
     r"""k layers of linear attention with residual connections.
 
@@ -44,17 +44,16 @@ class LinearTransformer(AbstractPredictor, Savable):
     masked: bool = True
 
     def __check_init__(self):
-        owner = "LinearTransformer"
         for name, weights in (("value", self.value), ("key_query", self.key_query)):
             stacked = weights.ndim == 3 and weights.shape[1] == weights.shape[2] >= 2
             rule = "a stack of (d+1)×(d+1) matrices, one per layer"
             holds = stacked and len(weights) >= 1
-            require(holds, owner, name, rule, f"shape {weights.shape}")
-            finite_array(weights, owner, name)
+            require(holds, name, rule, f"shape {weights.shape}")
+            finite_array(weights, name)
         rule = f"of `value`'s shape {self.value.shape}"
         found = f"shape {self.key_query.shape}"
         same = self.key_query.shape == self.value.shape
-        require(same, owner, "key_query", rule, found)
+        require(same, "key_query", rule, found)
 
     @classmethod
     def sparse(
@@ -65,15 +64,14 @@ class LinearTransformer(AbstractPredictor, Savable):
         Source: ahn2023, (13), and (9) for B = 0.
         Differs from the paper: A need not be symmetric.
         """
-        owner = "LinearTransformer.sparse"
         stacked = A.ndim == 3 and A.shape[1] == A.shape[2]
         rule = "a stack of d×d matrices, one per layer"
-        require(stacked, owner, "A", rule, f"shape {A.shape}")
+        require(stacked, "A", rule, f"shape {A.shape}")
         layers, d, _ = A.shape
         if B is None:
             B = jnp.zeros_like(A)
         rule = f"of `A`'s shape {A.shape}"
-        require(B.shape == A.shape, owner, "B", rule, f"shape {B.shape}")
+        require(B.shape == A.shape, "B", rule, f"shape {B.shape}")
         empty = jnp.zeros((layers, d + 1, d + 1), A.dtype)
         value = empty.at[:, :d, :d].set(B).at[:, d, d].set(1.0)
         return cls(value, empty.at[:, :d, :d].set(A))
@@ -91,15 +89,12 @@ class LinearTransformer(AbstractPredictor, Savable):
         That model has no mask, which matters unless the last row of P vanishes before
         its last entry: such weights are refused.
         """
-        owner = "LinearTransformer.to_linear_self_attention"
         rule, found = "the weights of one layer", len(self.value)
-        require(len(self.value) == 1, owner, "value", rule, found)
+        require(len(self.value) == 1, "value", rule, found)
         if self.masked and not is_traced(self.value):
             largest = float(np.max(np.abs(np.asarray(self.value)[0, -1, :-1])))
             rule = "zero left of the last entry of its last row, as there is no mask"
-            require(
-                largest == 0, owner, "value", rule, f"an entry of size {largest:.3g}"
-            )
+            require(largest == 0, "value", rule, f"an entry of size {largest:.3g}")
         return LinearSelfAttention(-self.key_query[0], self.value[0])
 
     @property
@@ -150,7 +145,7 @@ class LinearTransformer(AbstractPredictor, Savable):
         rule = f"of dimension {self.dimension}, the predictor's own"
         found = f"dimension {len(query)}"
         same = len(query) == self.dimension
-        require(same, "LinearTransformer", "prompt", rule, found)
+        require(same, "prompt", rule, found)
         last_row = jnp.append(correlation, label_power)[None]
         G = jnp.concatenate([jnp.column_stack([gram, correlation]), last_row])
         identity = jnp.eye(self.dimension + 1)
@@ -173,7 +168,7 @@ class LinearTransformer(AbstractPredictor, Savable):
 
     def streams_in_token_space(self, prompt: Prompt) -> Float[Array, "states k"]:
         """`streams` by the forward pass (4) as written."""
-        same_dimension("LinearTransformer", self.dimension, prompt)
+        same_dimension(self.dimension, prompt)
         examples = jnp.column_stack([prompt.examples, prompt.labels])
         Z = jnp.vstack([examples, jnp.append(prompt.query, 0.0)]).T
         mask = jnp.ones(Z.shape[1]).at[-1].set(0.0 if self.masked else 1.0)
@@ -205,8 +200,7 @@ class LinearTransformer(AbstractPredictor, Savable):
             same = np.array_equal(plain.value, self.value)
             same = same and np.array_equal(plain.key_query, self.key_query)
             rule = "of the sparse form (9), with `key_query`: diag(0, 1), diag(A, 0)"
-            owner = "LinearTransformer.descent_weights"
-            require(same, owner, "value", rule, "other nonzero entries")
+            require(same, "value", rule, "other nonzero entries")
         S, b = prompt.gram(), prompt.correlation()
 
         def step(w, A):

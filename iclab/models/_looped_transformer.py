@@ -20,7 +20,7 @@ from iclab.models._description import Savable
 from iclab.models._linear_transformer import LinearTransformer
 
 
-@checked(types_only=True)
+@checked
 class UntiedTransformer(AbstractPredictor, Savable):
     r"""L layers of linear attention, each with weights of its own.
 
@@ -42,13 +42,12 @@ class UntiedTransformer(AbstractPredictor, Savable):
     u: Float[Array, "layers d"]
 
     def __check_init__(self):
-        owner = "UntiedTransformer"
         shape = self.A.shape
         stacked = len(shape) == 3 and shape[0] >= 1 and shape[1] == shape[2] >= 1
         rule = "a stack of d×d matrices, one per layer"
-        require(stacked, owner, "A", rule, f"shape {shape}")
-        finite_array(self.A, owner, "A")
-        _offset(self.u, shape[:2], owner)
+        require(stacked, "A", rule, f"shape {shape}")
+        finite_array(self.A, "A")
+        _offset(self.u, shape[:2])
 
     @property
     def dimension(self) -> int:
@@ -67,7 +66,7 @@ class UntiedTransformer(AbstractPredictor, Savable):
     @nan_unless_finite
     def predictions_by_depth(self, prompt: Prompt) -> Float[Array, " states"]:
         """0, then the prediction after one layer, two, …, in one pass."""
-        same_dimension("UntiedTransformer", self.dimension, prompt)
+        same_dimension(self.dimension, prompt)
         return _predictions(self.A, self.u, prompt)
 
     def streams(self, prompt: Prompt) -> Float[Array, "states k"]:
@@ -88,7 +87,7 @@ class UntiedTransformer(AbstractPredictor, Savable):
         return LinearTransformer(value, empty.at[:, :d, :d].set(-self.A))
 
 
-@checked(types_only=True)
+@checked
 class LoopedTransformer(AbstractPredictor, Savable):
     r"""One layer of linear attention applied again and again.
 
@@ -121,13 +120,12 @@ class LoopedTransformer(AbstractPredictor, Savable):
         self.loops = loops
 
     def __check_init__(self):
-        owner = "LoopedTransformer"
         shape = self.A.shape
         square = len(shape) == 2 and shape[0] == shape[1] >= 1
-        require(square, owner, "A", "a square matrix", f"shape {shape}")
-        finite_array(self.A, owner, "A")
-        _offset(self.u, shape[:1], owner)
-        array_size(self.loops, owner, "loops")
+        require(square, "A", "a square matrix", f"shape {shape}")
+        finite_array(self.A, "A")
+        _offset(self.u, shape[:1])
+        array_size(self.loops, "loops")
 
     @property
     def dimension(self) -> int:
@@ -148,7 +146,7 @@ class LoopedTransformer(AbstractPredictor, Savable):
     ) -> Float[Array, " states"]:
         """0, then the prediction after one loop, two, …, in one pass."""
         untied = self.unrolled(loops)
-        same_dimension("LoopedTransformer", self.dimension, prompt)
+        same_dimension(self.dimension, prompt)
         return untied.predictions_by_depth(prompt)
 
     def streams(
@@ -156,7 +154,7 @@ class LoopedTransformer(AbstractPredictor, Savable):
     ) -> Float[Array, "states k"]:
         """The query's column of Z⁽⁰⁾, Z⁽¹⁾, …: (x_q, −ŷ_t); the inputs never move."""
         untied = self.unrolled(loops)
-        same_dimension("LoopedTransformer", self.dimension, prompt)
+        same_dimension(self.dimension, prompt)
         return untied.streams(prompt)
 
     def in_token_space(
@@ -168,7 +166,7 @@ class LoopedTransformer(AbstractPredictor, Savable):
     def unrolled(self, loops: Size | None = None) -> UntiedTransformer:
         """The same network as so many separate layers."""
         given = self.loops if loops is None else loops
-        count = array_size(given, "LoopedTransformer", "loops")
+        count = array_size(given, "loops")
         d = self.dimension
         A = jnp.broadcast_to(self.A, (count, d, d))
         return UntiedTransformer(A, jnp.broadcast_to(self.u, (count, d)))
@@ -191,7 +189,7 @@ def _predictions(
     return jnp.append(zero, predictions)
 
 
-def _offset(u: Array, shape: tuple[int, ...], owner: str) -> None:
+def _offset(u: Array, shape: tuple[int, ...]) -> None:
     rule = f"of shape {shape}, as `A` asks"
-    require(u.shape == shape, owner, "u", rule, f"shape {u.shape}")
-    finite_array(u, owner, "u")
+    require(u.shape == shape, "u", rule, f"shape {u.shape}")
+    finite_array(u, "u")

@@ -5,12 +5,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, DTypeLike, Float, Int, PRNGKeyArray
 
 from iclab.core import (
+    NonNegative,
     Prompt,
-    array_size,
+    Size,
     checked,
     enough_memory,
     finite_array,
-    finite_number,
     is_traced,
     positive_integer,
     require,
@@ -19,7 +19,7 @@ from iclab.core import (
 from iclab.models._description import Savable
 
 
-@checked(types_only=True)
+@checked
 class MultiHeadSoftmax(Savable):
     r"""Predicts the labels of all K tokens from the labels of the first N.
 
@@ -42,38 +42,34 @@ class MultiHeadSoftmax(Savable):
     value: Float[Array, "heads K"]
 
     def __check_init__(self):
-        owner, Q, w = "MultiHeadSoftmax", self.key_query, self.value
+        Q, w = self.key_query, self.value
         stacked = Q.ndim == 3 and Q.shape[1] == Q.shape[2] >= 1 and len(Q) >= 1
         rule = "a stack of d×d matrices, one per head"
-        require(stacked, owner, "key_query", rule, f"shape {Q.shape}")
+        require(stacked, "key_query", rule, f"shape {Q.shape}")
         rule = f"a matrix of {len(Q)} rows, one per head"
         holds = w.ndim == 2 and len(w) == len(Q)
-        require(holds, owner, "value", rule, f"shape {w.shape}")
-        finite_array(Q, owner, "key_query")
-        finite_array(w, owner, "value")
+        require(holds, "value", rule, f"shape {w.shape}")
+        finite_array(Q, "key_query")
+        finite_array(w, "value")
 
     @classmethod
     def random(
         cls,
         key: PRNGKeyArray,
         *,
-        heads: int,
-        input_dim: int,
-        dictionary_size: int,
-        scale: float = 1.0,
+        heads: Size,
+        input_dim: Size,
+        dictionary_size: Size,
+        scale: NonNegative = 1.0,
         dtype: DTypeLike = float,
     ) -> "MultiHeadSoftmax":
         """The start of the paper: Q_h with entries N(0, β²), β = `scale`, and w = 0.
 
         Source: yang2024, Proposition 1 and Theorem 1.
         """
-        owner = "MultiHeadSoftmax.random"
-        H = array_size(heads, owner, "heads")
-        d = array_size(input_dim, owner, "input_dim")
-        K = array_size(dictionary_size, owner, "dictionary_size")
-        finite_number(scale, owner, "scale", at_least=0)
-        enough_memory(H * d**2, owner, "input_dim", "heads × input_dim²")
-        enough_memory(H * K, owner, "dictionary_size", "heads × dictionary_size")
+        H, d, K = heads, input_dim, dictionary_size
+        enough_memory(H * d**2, "input_dim", "heads × input_dim²")
+        enough_memory(H * K, "dictionary_size", "heads × dictionary_size")
         Q = scale * jax.random.normal(key, (H, d, d))
         return cls(Q.astype(dtype), jnp.zeros((H, K), dtype))
 
@@ -142,11 +138,11 @@ class MultiHeadSoftmax(Savable):
         of which W_V keeps the last entry, the prediction. Nothing but the examples is
         looked at: `tokens` have no part in it.
         """
-        owner, K = "MultiHeadSoftmax.query_streams", self.dictionary_size
+        K = self.dictionary_size
         rule = f"the number of a token, from 0 to {K - 1}"
         known = index is not None and (is_traced(index) or 0 <= int(index) < K)
-        require(known, owner, "index", rule, index)
-        same_dimension("MultiHeadSoftmax", self.dimension, prompt)
+        require(known, "index", rule, index)
+        same_dimension(self.dimension, prompt)
         dtype = self.value.dtype
         x_q, X = prompt.query.astype(dtype), prompt.examples.astype(dtype)
         scores = jnp.einsum("id,hde,e->hi", X, self.key_query, x_q)
@@ -214,10 +210,10 @@ class MultiHeadSoftmax(Savable):
         context_length: int,
         name: str = "context_length",
     ) -> tuple[Float[Array, "K d"], int]:
-        owner, shape = "MultiHeadSoftmax", (self.dictionary_size, self.dimension)
+        shape = (self.dictionary_size, self.dimension)
         rule = f"of the model's shape {shape}, a row per token"
-        require(tokens.shape == shape, owner, "tokens", rule, f"shape {tokens.shape}")
-        N = positive_integer(context_length, owner, name)
+        require(tokens.shape == shape, "tokens", rule, f"shape {tokens.shape}")
+        N = positive_integer(context_length, name)
         rule = f"at most the dictionary's size {shape[0]}"
-        require(shape[0] >= N, owner, name, rule, N)
+        require(shape[0] >= N, name, rule, N)
         return tokens.astype(self.key_query.dtype), N

@@ -20,7 +20,7 @@ from iclab.models._encoder import Encoder
 from iclab.models._multi_head_softmax import MultiHeadSoftmax
 
 
-@checked(types_only=True)
+@checked
 class OnPrompts(AbstractPredictor, Savable):
     """A model that answers for many tokens at once, as a predictor of one query.
 
@@ -56,27 +56,27 @@ class OnPrompts(AbstractPredictor, Savable):
         self.query = None if query is None else jnp.asarray(query)
 
     def __check_init__(self):
-        owner, tokens, query = "OnPrompts", self.tokens, self.query
+        tokens, query = self.tokens, self.query
         d, K = self.model.dimension, 0
         if tokens is not None:
             rule, found = f"a matrix with {d} columns", f"shape {tokens.shape}"
-            require(tokens.ndim == 2, owner, "tokens", rule, found)
+            require(tokens.ndim == 2, "tokens", rule, found)
             K = len(tokens)
         if isinstance(self.model, MultiHeadSoftmax):
             K = self.model.dictionary_size
             rule = "given where `tokens` are not: every token has weights of its own"
-            require(not (tokens is None and query is None), owner, "query", rule, query)
+            require(not (tokens is None and query is None), "query", rule, query)
         elif tokens is None:
             rule = "None where `tokens` are: it is a place among them"
-            require(query is None, owner, "query", rule, query)
+            require(query is None, "query", rule, query)
         if tokens is not None:
             rule, found = f"a {K}×{d} matrix, a row per token", f"shape {tokens.shape}"
-            require(tokens.shape == (K, d) and K >= 1, owner, "tokens", rule, found)
-            finite_array(tokens, owner, "tokens")
+            require(tokens.shape == (K, d) and K >= 1, "tokens", rule, found)
+            finite_array(tokens, "tokens")
         if query is not None and not is_traced(query):
             whole = query.shape == () and jnp.issubdtype(query.dtype, jnp.integer)
             rule = f"the number of a token, from 0 to {K - 1}"
-            require(whole and 0 <= int(query) < K, owner, "query", rule, query)
+            require(whole and 0 <= int(query) < K, "query", rule, query)
 
     @property
     def dimension(self) -> int:
@@ -100,12 +100,12 @@ class OnPrompts(AbstractPredictor, Savable):
 
     def streams(self, prompt: Prompt) -> Float[Array, "states width"]:
         """The model's state at the query before the first block and after every one."""
-        same_dimension("OnPrompts", self.dimension, prompt)
+        same_dimension(self.dimension, prompt)
         tokens, index = self.tokens, self.query
         if tokens is not None:
             n, K = len(prompt.labels), len(tokens)
             rule = f"of at most {K} examples, the size of the dictionary"
-            require(n <= K, "OnPrompts", "prompt", rule, f"{n} examples")
+            require(n <= K, "prompt", rule, f"{n} examples")
             tokens = jax.lax.stop_gradient(tokens)
             index = _place(tokens, prompt.query) if index is None else index
         return self.model.query_streams(prompt, tokens, index)

@@ -14,7 +14,7 @@ from iclab.core import checked
 _EPSILON = 1e-5
 
 
-@checked(types_only=True)
+@checked
 class Affine(eqx.Module):
     """x ↦ Wx + b for every row; W is (out, in)."""
 
@@ -48,7 +48,7 @@ def _transposed(weight: Float[Array, "out in"]) -> Float[Array, "in out"]:
     return jax.lax.optimization_barrier(weight.T) if out > inner else weight.T
 
 
-@checked(types_only=True)
+@checked
 class Norm(eqx.Module):
     """Layer normalisation with a gain and a shift per coordinate."""
 
@@ -63,7 +63,7 @@ class Norm(eqx.Module):
         return standardise(rows) * scale + shift
 
 
-@checked(types_only=True)
+@checked
 class Block(eqx.Module):
     """Attention and a two-layer network, each with its norm.
 

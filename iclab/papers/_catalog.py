@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from iclab._reading import checked, require
+from iclab._reader import checked, require
 from iclab.evidence import Claim, Entry, Figure, Paper, is_key
 from iclab.papers._found import found_claim, found_figure
 from iclab.papers._rooms import Room, rooms, why_closed
@@ -74,14 +74,14 @@ def module_name(entry: Entry) -> str:
 @checked
 def load_claim(entry: Entry) -> Claim:
     """The claim behind an entry; this imports what it needs to run."""
-    require(entry.kind == "claim", "load_claim", "entry", "a claim", entry.id)
+    require(entry.kind == "claim", "entry", "a claim", entry.id)
     return found_claim(module_name(entry), **contents_say(entry))
 
 
 @checked
 def load_figure(entry: Entry) -> Figure:
     """The figure behind an entry; this imports what it needs to run."""
-    require(entry.kind == "figure", "load_figure", "entry", "a figure", entry.id)
+    require(entry.kind == "figure", "entry", "a figure", entry.id)
     return found_figure(module_name(entry), entry.base)
 
 

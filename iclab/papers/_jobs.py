@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from iclab._reading import Seconds, Seed, checked
+from iclab._reader import Seconds, Seed, checked
 from iclab.evidence import (
     Entry,
     Figure,

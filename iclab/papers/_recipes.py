@@ -4,7 +4,7 @@ import difflib
 import importlib
 from types import ModuleType
 
-from iclab._reading import checked
+from iclab._reader import checked
 from iclab.papers._catalog import UnknownId
 from iclab.papers._rooms import rooms, why_closed
 

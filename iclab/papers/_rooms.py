@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from iclab._reading import checked
+from iclab._reader import checked
 from iclab.evidence import Entry, Paper, file_stem, is_key
 from iclab.papers._offers import offered_by_packages
 from iclab.runs import VARIABLE, importable, named_folders, package_folder

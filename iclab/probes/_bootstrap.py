@@ -13,7 +13,7 @@ LEVEL = 0.9
 DRAWS = 400
 
 
-@checked(finite=False, types_only=True)
+@checked(finite=False)
 @dataclass(frozen=True)
 class Interval:
     """A number, and where 90 % of its bootstrap draws lie."""

@@ -9,6 +9,7 @@ from jaxtyping import Float, PRNGKeyArray
 from iclab import show
 from iclab.core import (
     AbstractPredictor,
+    Natural,
     Prompt,
     checked,
     positive_integer,
@@ -29,7 +30,7 @@ _DEGREES, _EXACT = range(1, 7), 1e-9
 _GAP = 1e-3
 
 
-@checked(finite=False, types_only=True)
+@checked(finite=False)
 @dataclass(frozen=True)
 class Filter:
     """The curve λ ↦ λg(λ) at some eigenvalues, with its band.
@@ -60,8 +61,8 @@ def spectral_filter(
     prompts: Prompt,
     *,
     context: int | None = None,
-    knots: int = KNOTS,
-    polynomial: int | None = None,
+    knots: Natural = KNOTS,
+    polynomial: Natural | None = None,
     key: PRNGKeyArray | None = None,
 ) -> Filter:
     r"""Fit $\hat y=\sum_ig(\lambda_i)\langle u_i,x_q\rangle\langle u_i,c\rangle$ to
@@ -82,13 +83,10 @@ def spectral_filter(
     found.eigenvalues, found.value, found.r2.value
     ```
     """
-    owner = "spectral_filter"
     rule = f"at most {_MOST}, more than prompts can tell apart"
     for name, value in (("knots", knots), ("polynomial", polynomial)):
-        if value is not None:
-            positive_integer(value, owner, name)
-            require(value <= _MOST, owner, name, rule, value)
-    n = context_of(prompts, context, owner)
+        require(value is None or value <= _MOST, name, rule, value)
+    n = context_of(prompts, context)
     answers = predictions(predictor, prompts, [n])[:, 0]
     if key is None:
         key = jax.random.key(0)
@@ -209,12 +207,12 @@ def spline(places: Float[np.ndarray, " K"]):
     return basis
 
 
-def context_of(prompts: Prompt, context: int | None, owner: str) -> int:
+def context_of(prompts: Prompt, context: int | None) -> int:
     """The number of examples to use, no more than there are."""
     batch = np.ndim(prompts.examples) == 3
     found = f"examples of shape {np.shape(prompts.examples)}"
-    require(batch, owner, "prompts", "a batch, with a leading axis", found)
+    require(batch, "prompts", "a batch, with a leading axis", found)
     most = np.shape(prompts.examples)[1]
-    n = most if context is None else positive_integer(context, owner, "context")
-    require(n <= most, owner, "context", f"at most {most}, the prompts' own", n)
+    n = most if context is None else positive_integer(context, "context")
+    require(n <= most, "context", f"at most {most}, the prompts' own", n)
     return n

@@ -23,7 +23,7 @@ from iclab.probes._predictions import predictions
 _QUERIES = 8
 
 
-@checked(finite=False, types_only=True)
+@checked(finite=False)
 @dataclass(frozen=True)
 class ImpliedWeights:
     """Weights ŵ with ŷ ≈ ⟨ŵ, x_q⟩ as x_q varies, prompt by prompt.
@@ -48,8 +48,8 @@ def implied_weights(
     key: PRNGKeyArray | None = None,
 ) -> ImpliedWeights:
     """Ask every prompt many queries, those of the other prompts, and fit a line."""
-    others = named_predictors(against or {}, "implied_weights", "against")
-    n = context_of(prompts, context, "implied_weights")
+    others = named_predictors(against or {}, "against")
+    n = context_of(prompts, context)
     weights = bootstrap_weights(
         jax.random.key(0) if key is None else key, len(prompts.target)
     )
@@ -70,7 +70,7 @@ def _weights(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Weights, squared residuals and squared predictions, summed over queries."""
     total, d = np.shape(prompts.query)
-    asked = positive_integer(_QUERIES * d, "implied_weights", "queries")
+    asked = positive_integer(_QUERIES * d, "queries")
     # Prompt p asks the queries of prompts p, p + 1, …; few prompts ask some again.
     whose = (np.arange(total)[:, None] + np.arange(asked)[None]) % total
     queries = np.asarray(prompts.query)[whose]

@@ -22,7 +22,7 @@ NEWTON = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
 _PENALTIES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 
 
-@checked(finite=False, types_only=True)
+@checked(finite=False)
 @dataclass(frozen=True)
 class Layer:
     """What is known after `blocks` blocks.
@@ -38,7 +38,7 @@ class Layer:
     filter: Filter
 
 
-@checked(finite=False, types_only=True)
+@checked(finite=False)
 @dataclass(frozen=True)
 class Agreement:
     """How alike layers are to the iterates of an algorithm, with intervals.
@@ -53,7 +53,7 @@ class Agreement:
     upper: Float[np.ndarray, "states iterates"]
 
 
-@checked(finite=False, types_only=True)
+@checked(finite=False)
 @dataclass(frozen=True)
 class Layers:
     """All layers, and how alike they are to the iterates of two algorithms.
@@ -82,11 +82,10 @@ def layers(
     everything is then measured on the other half. Needs a predictor with
     `streams` and `predictions_by_depth` (`iclab.core.Deep`).
     """
-    owner = "layers"
     name = type(predictor).__name__
     rule = "one that shows its layers (`streams`, `predictions_by_depth`)"
-    require(isinstance(predictor, Deep), owner, "predictor", rule, name)
-    n = context_of(prompts, context, owner)
+    require(isinstance(predictor, Deep), "predictor", rule, name)
+    n = context_of(prompts, context)
     found = by_chunks(_inside, predictor, shortened(prompts, n))
     own, streams = found[:, :, 0], found[:, :, 1:]
     half = len(own) // 2

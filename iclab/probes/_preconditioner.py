@@ -24,7 +24,7 @@ _ITERATIONS, _AGAIN = 20, 5
 _CLOSE = 1e-4
 
 
-@checked(finite=False, types_only=True)
+@checked(finite=False)
 @dataclass(frozen=True)
 class Preconditioner:
     """The matrix Q = P² of ŷ = x_qᵀ P g(PSP) P c that suits a model best.

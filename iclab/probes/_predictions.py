@@ -30,7 +30,7 @@ def predictions(
     bad = int(np.sum(~np.isfinite(found)))
     name = type(predictor).__name__
     finite = "finite on every prompt"
-    require(bad == 0, "probe", "predictor", finite, f"{bad} others from {name}")
+    require(bad == 0, "predictor", finite, f"{bad} others from {name}")
     return np.asarray(found, float)
 
 
@@ -80,7 +80,6 @@ def require_a_function(predictor: AbstractPredictor, prompts: Prompt) -> None:
     first, second = (predictions(predictor, few, [n]) for _ in range(2))
     gap = float(np.max(np.abs(first - second)))
     size = float(np.max(np.abs(first)))
-    name = "Foreign" if isinstance(predictor, Foreign) else type(predictor).__name__
     rule = "deterministic"
     found = f"two calls on the same prompts that differ by {gap:.3g}"
-    require(gap <= 1e-6 * max(size, 1e-30), name, "function", rule, found)
+    require(gap <= 1e-6 * max(size, 1e-30), "function", rule, found)

@@ -16,6 +16,7 @@ from iclab.algorithms import LeastSquares
 from iclab.core import (
     AbstractPredictor,
     Deep,
+    Natural,
     Prompt,
     checked,
     named_predictors,
@@ -36,7 +37,6 @@ from iclab.probes._spectra import Moments, Spectra
 from iclab.probes._symmetries import Influence, Symmetry, symmetries
 from iclab.tasks import AbstractTask, LinearRegression
 
-_OWNER = "probe"
 # Prompts for filter and families; and for what asks the model many times a prompt.
 _PROMPTS, _FEW, _FEWEST = 2048, 512, 64
 _BINS = 24
@@ -46,7 +46,7 @@ _MOST = 5e8
 _EXACT = 1e-9
 
 
-@checked(finite=False, types_only=True)
+@checked(finite=False)
 @dataclass(frozen=True)
 class ContextProbe:
     """What a model does with prompts of one length.
@@ -73,7 +73,7 @@ class ContextProbe:
     spectrum: Float[np.ndarray, " bins"]
 
 
-@checked(finite=False, types_only=True)
+@checked(finite=False)
 @dataclass(frozen=True)
 class Probe:
     """Everything that was measured of a model; `probe` makes it.
@@ -97,11 +97,11 @@ class Probe:
     def __post_init__(self):
         known = [one.context for one in self.contexts]
         rule = f"among the contexts of `contexts`, {known}"
-        require(self.main in known, "Probe", "main", rule, self.main)
+        require(self.main in known, "main", rule, self.main)
         names = [one.name for one in self.symmetries]
         complete = {"label scale", "label sums", "order"} <= set(names)
         rule = "all that `probes.symmetries` measures"
-        require(complete, "Probe", "symmetries", rule, names)
+        require(complete, "symmetries", rule, names)
 
     @property
     def at_main(self) -> ContextProbe:
@@ -134,8 +134,8 @@ def probe(
     dimension: int | None = None,
     contexts: Sequence[int] | None = None,
     against: Mapping[str, AbstractPredictor] | None = None,
-    training_context: int | None = None,
-    prompts: int = _PROMPTS,
+    training_context: Natural | None = None,
+    prompts: Natural = _PROMPTS,
     name: str | None = None,
     key: PRNGKeyArray | None = None,
     report: Callable[[int, int, str], None] | None = None,
@@ -147,18 +147,16 @@ def probe(
     default d, 2d and 4d as far as the model has room and its `training_context` goes.
     `report(done, of, what)` is told how far things are.
     """
-    P = positive_integer(prompts, _OWNER, "prompts")
-    require(P >= 64, _OWNER, "prompts", "≥ 64, for intervals to mean something", P)
-    others = named_predictors(against or {}, _OWNER, "against")
+    P = positive_integer(prompts, "prompts")
+    require(P >= 64, "prompts", "≥ 64, for intervals to mean something", P)
+    others = named_predictors(against or {}, "against")
     task = _task(predictor, task, dimension, P)
     d = task.dimension
     room = getattr(predictor, "max_examples", None)
-    if training_context is not None:
-        positive_integer(training_context, _OWNER, "training_context")
     counts = _contexts(contexts, d, room, training_context)
     numbers = P * max(*counts, d) * d
     rule = f"few enough for {_MOST:.0e} numbers in all, prompts × examples × dimension"
-    require(numbers <= _MOST, _OWNER, "prompts", rule, f"{numbers:.1e}")
+    require(numbers <= _MOST, "prompts", rule, f"{numbers:.1e}")
     key = jax.random.key(0) if key is None else key
     keys = jax.random.split(key, 6)
     main = counts[len(counts) // 2]
@@ -315,7 +313,7 @@ def _task(
 ) -> AbstractTask:
     own = getattr(predictor, "dimension", None)
     if dimension is not None:
-        positive_integer(dimension, _OWNER, "dimension")
+        positive_integer(dimension, "dimension")
     if task is None:
         d = dimension or own
         if d is None:
@@ -325,14 +323,14 @@ def _task(
             )
         numbers = prompts * d**2
         rule = f"small enough for {_MOST:.0e} numbers, prompts × dimension²"
-        require(numbers <= _MOST, _OWNER, "dimension", rule, f"{numbers:.1e}")
+        require(numbers <= _MOST, "dimension", rule, f"{numbers:.1e}")
         task = LinearRegression(jnp.eye(d))
     d = task.dimension
     if dimension is not None:
         rule = f"that of `task`, {d}"
-        require(dimension == d, _OWNER, "dimension", rule, dimension)
+        require(dimension == d, "dimension", rule, dimension)
     if own is not None:
-        require(d == own, _OWNER, "dimension", f"{own}, the model's own", d)
+        require(d == own, "dimension", f"{own}, the model's own", d)
     return task
 
 
@@ -344,11 +342,11 @@ def _contexts(
         most = min(room or math.inf, trained or math.inf)
         wanted = [int(min(n, most)) for n in (d, 2 * d, 4 * d)]
     else:
-        wanted = [positive_integer(n, _OWNER, "contexts") for n in contexts]
-        require(bool(wanted), _OWNER, "contexts", "at least one length", "none")
+        wanted = [positive_integer(n, "contexts") for n in contexts]
+        require(bool(wanted), "contexts", "at least one length", "none")
     if room is not None:
         rule = f"at most {room}, the model's room"
-        require(max(wanted) <= room, _OWNER, "contexts", rule, max(wanted))
+        require(max(wanted) <= room, "contexts", rule, max(wanted))
     return tuple(sorted(set(wanted)))
 
 

@@ -34,7 +34,7 @@ _FAR = 4.0
 _FEW, _FOLLOWED = 256, 6
 
 
-@checked(finite=False, types_only=True)
+@checked(finite=False)
 @dataclass(frozen=True)
 class FamilyFit:
     """The member of a family that is closest to a model.
@@ -59,7 +59,7 @@ class FamilyFit:
     predictions: Float[np.ndarray, " prompts"]
 
 
-@checked(finite=False, types_only=True)
+@checked(finite=False)
 @dataclass(frozen=True)
 class FamilyChoice:
     """The verdict over all families.
@@ -93,7 +93,7 @@ def fit_families(
     prompts and judged on the rest, five times; the smallest family within one standard
     error of the best is chosen, so that a larger one does not win by its size.
     """
-    n = context_of(prompts, context, "fit_families")
+    n = context_of(prompts, context)
     answers = predictions(predictor, prompts, [n])[:, 0]
     if key is None:
         key = jax.random.key(0)

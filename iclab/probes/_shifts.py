@@ -11,10 +11,10 @@ from jaxtyping import Float, PRNGKeyArray
 
 from iclab.core import (
     AbstractPredictor,
+    Natural,
     Prompt,
     checked,
     enough_memory,
-    positive_integer,
 )
 from iclab.probes._bootstrap import bootstrap_weights, ratio
 from iclab.probes._filter import fit_filter
@@ -29,7 +29,7 @@ NOISES = (0.0, 0.25, 0.5, 1.0, 2.0)
 _DRAWS = 100
 
 
-@checked(finite=False, types_only=True)
+@checked(finite=False)
 @dataclass(frozen=True)
 class Shift:
     """A model's error and filter as one thing about the prompts changes.
@@ -61,20 +61,18 @@ def shifts(
     predictor: AbstractPredictor,
     task: AbstractTask,
     *,
-    context: int,
+    context: Natural,
     lengths: Sequence[int] = (),
-    prompts: int = 512,
+    prompts: Natural = 512,
     key: PRNGKeyArray | None = None,
 ) -> tuple[Shift, ...]:
     """Errors at other context `lengths`, and at `context` with inputs scaled and
     tilted, labels with noise, and queries of another size.
     """
-    owner = "shifts"
-    n = positive_integer(context, owner, "context")
-    P = positive_integer(prompts, owner, "prompts")
+    n, P = context, prompts
     product = "prompts × examples × dimension"
     longest = max([n, *lengths])
-    enough_memory(P * longest * task.dimension, owner, "prompts", product)
+    enough_memory(P * longest * task.dimension, "prompts", product)
     if key is None:
         key = jax.random.key(0)
     for_draws, for_prompts = jax.random.split(key)

@@ -17,7 +17,7 @@ from iclab.probes._predictions import predictions, shortened
 _OUTLIER, _NUDGE = 10.0, 0.1
 
 
-@checked(finite=False, types_only=True)
+@checked(finite=False)
 @dataclass(frozen=True)
 class Symmetry:
     """How far a model is from a symmetry.
@@ -30,7 +30,7 @@ class Symmetry:
     violation: Interval
 
 
-@checked(finite=False, types_only=True)
+@checked(finite=False)
 @dataclass(frozen=True)
 class Influence:
     """What one example with a wrong label does to the prediction.
@@ -57,7 +57,7 @@ def symmetries(
     Labels are doubled and added, examples permuted, inputs rotated and doubled; at last
     one label of each prompt becomes an outlier.
     """
-    n = context_of(prompts, context, "symmetries")
+    n = context_of(prompts, context)
     if key is None:
         key = jax.random.key(0)
     for_draws, for_changes = jax.random.split(key)

@@ -11,7 +11,7 @@ import jinja2
 
 from iclab import show
 from iclab._files import mode_of, own, read_inside, refuse_links, see_ours, write_inside
-from iclab._reading import checked
+from iclab._reader import checked
 from iclab.evidence import ERRATUM_CLASSES
 from iclab.papers import rooms
 from iclab.report import _pictures, _text

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from iclab._files import NotOurs, read_inside, write_whole
-from iclab._reading import checked
+from iclab._reader import checked
 from iclab.report._build import asset, environment
 from iclab.report._items import sound_files
 from iclab.results import Comparison, Pair, Record, Run

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import overload
 
 from iclab._files import read_inside
-from iclab._reading import checked
+from iclab._reader import checked
 from iclab.evidence import ERRATUM_CLASSES, Entry
 from iclab.papers import UnknownId, select
 from iclab.report._build import environment

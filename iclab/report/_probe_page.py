@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from iclab._files import own, write_inside
-from iclab._reading import checked, require, short
+from iclab._reader import checked, require, short
 from iclab.report._build import ASSETS, asset, environment
 from iclab.show import share
 
@@ -23,9 +23,7 @@ def write_probe_page(record: Mapping[str, Any], folder: str | os.PathLike[str]) 
     Returns the page. Files of an earlier probe in `folder` are replaced, and no others.
     """
     whole = {"contexts", "main_context"} <= record.keys()
-    require(
-        whole, "write_probe_page", "record", "what `Probe.json` gives", short(record)
-    )
+    require(whole, "record", "what `Probe.json` gives", short(record))
     # Reading other reports needs neither JAX nor matplotlib.
     from iclab.report import _probe_figures
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from iclab._reading import checked
+from iclab._reader import checked
 from iclab.evidence import Evidence, number
 from iclab.results._compare import SHARE, Moved, farthest, pair
 from iclab.results._prediction import Prediction, see_predicted

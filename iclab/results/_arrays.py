@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from iclab._files import read_inside, refuse_links, sha256
-from iclab._reading import checked
+from iclab._reader import checked
 from iclab.results._folder import DEFAULT_FOLDER, NoResults, read_run
 from iclab.results._keep import checksums
 from iclab.results._record import Record

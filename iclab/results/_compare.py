@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from iclab._reading import checked, require
+from iclab._reader import checked, require
 from iclab.evidence import CaseResult, Evidence
 from iclab.results._folder import Run
 from iclab.results._record import Record
@@ -59,7 +59,7 @@ class Pair:
     def __post_init__(self):
         both = self.before is not None and self.after is not None
         rule, found = "none where a record is not there", len(self.moved)
-        require(both or not self.moved, "Pair", "moved", rule, found)
+        require(both or not self.moved, "moved", rule, found)
 
     @property
     def both(self) -> bool:

@@ -19,7 +19,7 @@ from iclab._files import (
     signed,
     write_inside,
 )
-from iclab._reading import Json, checked
+from iclab._reader import Json, checked
 from iclab.evidence import FigureResult, Verdict
 from iclab.results._record import file_names, read_findings
 from iclab.results._schema import Fields, Wrong

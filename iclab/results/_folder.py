@@ -17,7 +17,7 @@ from iclab._files import (
     signed,
     write_inside,
 )
-from iclab._reading import Json, Seconds, Seed, Whole, checked, is_json, require, short
+from iclab._reader import Json, Seconds, Seed, Whole, checked, is_json, require, short
 from iclab.evidence import SCALES, Scale
 from iclab.results._lock import locked
 from iclab.results._record import Failure, Record, read_record
@@ -148,7 +148,7 @@ class ResultsFolder:
 
     def flush(self, **facts: Any) -> None:
         """Write what has been added, and more facts of the run."""
-        require(is_json(facts), "ResultsFolder.flush", "facts", "JSON", short(facts))
+        require(is_json(facts), "facts", "JSON", short(facts))
         self._facts |= facts
         with locked(self.folder):
             remove_drafts(self.folder)

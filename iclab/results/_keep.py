@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from iclab._files import is_signed, now, read_inside, sha256, signed, write_inside
-from iclab._reading import checked
+from iclab._reader import checked
 from iclab.results._drawn import read_drawn
 from iclab.results._folder import FORMAT, RESULTS, Run
 from iclab.results._record import Record

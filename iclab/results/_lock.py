@@ -8,7 +8,7 @@ from pathlib import Path
 import filelock
 
 from iclab._files import refuse_links
-from iclab._reading import checked
+from iclab._reader import checked
 
 _LOCK = ".lock"
 # What a file system answers that cannot lock.

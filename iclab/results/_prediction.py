@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from iclab._reading import Listed, checked
+from iclab._reader import Listed, checked
 from iclab.evidence import CaseResult, number, plain
 from iclab.results._schema import RELATIONS, Fields, Wrong, shown
 

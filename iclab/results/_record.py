@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from iclab._reading import Json, Seconds, Seed, checked
+from iclab._reader import Json, Seconds, Seed, checked
 from iclab.evidence import (
     ERRATUM_CLASSES,
     GOOD_VERDICTS,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from iclab._reading import Seed, checked, require, short
+from iclab._reader import Seed, checked, require, short
 from iclab.evidence import GOOD_VERDICTS, Verdict, bars_off
 from iclab.results._schema import Fields, Wrong
 
@@ -34,9 +34,9 @@ class Scatter:
         count = len(self.seeds)
         rule = f"one for every seed, {count}"
         found = len(self.verdicts)
-        require(found == count >= 1, "Scatter", "verdicts", rule, found)
+        require(found == count >= 1, "verdicts", rule, found)
         sizes = {len(values) for values in self.numbers.values()}
-        require(sizes <= {count}, "Scatter", "numbers", rule, sizes)
+        require(sizes <= {count}, "numbers", rule, sizes)
 
     @property
     def good(self) -> int:
@@ -67,7 +67,7 @@ class Scatter:
     def spread(self, name: str) -> tuple[float, float, float] | None:
         """Least, mean and largest of a number; None if fewer than two have one."""
         known = f"one of {', '.join(map(repr, self.numbers)) or 'none'}"
-        require(name in self.numbers, "Scatter.spread", "name", known, repr(name))
+        require(name in self.numbers, "name", known, repr(name))
         values = [one for one in self.numbers[name] if one is not None]
         if len(values) < 2:
             return None
@@ -88,7 +88,7 @@ def scatter(records: Sequence["Record"]) -> Scatter:
     from iclab.results._record import Record  # which has a scatter, too
 
     right = len(records) > 0 and all(isinstance(one, Record) for one in records)
-    require(right, "scatter", "records", "a list of records", short(records))
+    require(right, "records", "a list of records", short(records))
     found = [_numbers(record) for record in records]
     names = dict.fromkeys(name for numbers in found for name in numbers)
     return Scatter(

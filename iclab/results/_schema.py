@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from iclab._files import moment
-from iclab._reading import checked
+from iclab._reader import checked
 from iclab.show import CONTROL
 
 T = TypeVar("T")

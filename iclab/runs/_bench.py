@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from iclab._files import read_inside, write_whole
-from iclab._reading import checked
+from iclab._reader import checked
 
 # How far a job is, from 0 to 1, and a few words.
 Tell = Callable[[float, str], None]

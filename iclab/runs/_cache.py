@@ -20,7 +20,7 @@ from typing import Any
 import platformdirs
 
 from iclab._files import is_draft, read_inside, write_whole
-from iclab._reading import Whole, checked, is_json, require, short
+from iclab._reader import Whole, checked, is_json, require, short
 from iclab.runs._events import EngineProblem
 
 # Bytes that stay after a run: several times what all of iclab compiles.
@@ -73,7 +73,7 @@ class Cache:
     def keep(self, key: str, value: Any) -> None:
         """Keep a JSON value under `key`; where that cannot be done, nothing is lost."""
         path = self._note(key)
-        require(is_json(value), "Cache.keep", "value", "plain JSON", short(value))
+        require(is_json(value), "value", "plain JSON", short(value))
         with contextlib.suppress(OSError):
             if path.parent.is_dir():  # a new one would not be private
                 write_whole(path, json.dumps(value))

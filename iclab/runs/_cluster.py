@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iclab._reading import checked
+from iclab._reader import checked
 from iclab.runs._environment import one_thread
 from iclab.runs._events import EngineProblem, Event, Outcome, Started, Told, attempt
 from iclab.runs._identity import Identity, differences, identity, outside

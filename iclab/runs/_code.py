@@ -19,7 +19,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-from iclab._reading import Rule, checked
+from iclab._reader import Rule, checked
 
 _OWN = __name__.partition(".")[0]
 _STANDARD = Path(sysconfig.get_path("stdlib"))

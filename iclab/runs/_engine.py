@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from iclab._reading import checked
+from iclab._reader import checked
 from iclab.runs._events import Engine, Event, Outcome, here
 from iclab.runs._job import Job, Result
 from iclab.runs._store import Kept, Store

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from iclab._reading import Seconds, checked
+from iclab._reader import Seconds, checked
 from iclab.runs._bench import Bench, Tell, at_bench
 from iclab.runs._job import Job, Result, plain_result
 

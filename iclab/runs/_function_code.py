@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from iclab._reading import checked
+from iclab._reader import checked
 from iclab.runs._code import code_digest
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))

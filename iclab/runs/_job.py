@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from iclab._reading import Seed, checked, is_json, require, short
+from iclab._reader import Seed, checked, is_json, require, short
 from iclab.runs._code import are_modules, code_digest
 
 Device = Literal["cpu", "gpu"]
@@ -54,9 +54,9 @@ class Job:
     def __post_init__(self):
         rule = "package.module:name"
         named = _FUNCTION.fullmatch(self.function) is not None
-        require(named, "Job", "function", rule, short(self.function))
+        require(named, "function", rule, short(self.function))
         rule = "names of modules as package.module"
-        require(are_modules(self.code), "Job", "code", rule, short(self.code))
+        require(are_modules(self.code), "code", rule, short(self.code))
 
     @property
     def modules(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class Job:
     def digest(self) -> str:
         """Hash of configuration, seed and code: the name of the job's result."""
         rule, found = "plain JSON values", short(self.config)
-        require(is_json(self.config), "Job", "config", rule, found)
+        require(is_json(self.config), "config", rule, found)
         parts = {
             "function": self.function,
             "config": self.config,

@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from iclab._reading import checked
+from iclab._reader import checked
 from iclab.runs import _code
 from iclab.runs._cache import Cache
 from iclab.runs._code import PARSED

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from iclab._reading import checked
+from iclab._reader import checked
 
 # Folders, separated as in PATH, for every process that reads the variable.
 VARIABLE = "ICLAB_ROOMS"

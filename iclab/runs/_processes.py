@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from iclab._memory import give_back
-from iclab._reading import Positive, Whole, checked
+from iclab._reader import Natural, Whole, checked
 from iclab.runs._cache import compilation_cache
 from iclab.runs._environment import SAFE_PATH, on_cpu, on_gpu, one_thread
 from iclab.runs._events import (
@@ -51,7 +51,7 @@ class Processes:
 
     def __init__(
         self,
-        count: Positive,
+        count: Natural,
         *,
         cache: Path | None = None,
         gpus: Whole = 0,

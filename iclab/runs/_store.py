@@ -27,7 +27,7 @@ from iclab._files import (
     signed,
     write_whole,
 )
-from iclab._reading import Seconds, checked
+from iclab._reader import Seconds, checked
 from iclab.runs._drafts import draft_folder, is_old, remove_left_drafts
 from iclab.runs._events import EngineProblem
 from iclab.runs._job import Job, Result, plain_result

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from iclab._files import is_signed, now, read_inside, see_free, signed
-from iclab._reading import Positive, checked
+from iclab._reader import Natural, checked
 from iclab.runs._cluster import Cluster
 from iclab.runs._engine import run_jobs
 from iclab.runs._environment import usable_cores
@@ -37,7 +37,7 @@ def sweep(
     seeds: Any = 3,
     out: str | os.PathLike[str] = "sweep",
     *,
-    jobs: Positive | None = None,
+    jobs: Natural | None = None,
     cluster: str | os.PathLike[str] | None = None,
     force: bool = False,
     quiet: bool = False,

@@ -14,7 +14,7 @@ import numpy as np
 
 from iclab import show
 from iclab._files import write_whole
-from iclab._reading import Seconds, Seed, checked, require
+from iclab._reader import Seconds, Seed, checked, require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,7 @@ class Sweep:
         count = math.prod([len(self.seeds), *map(len, self.grid.values())])
         rule = f"one for every point of the grid and seed, {count}"
         found = f"{len(self.points)}"
-        require(len(self.points) == count, "Sweep", "points", rule, found)
+        require(len(self.points) == count, "points", rule, found)
 
     @property
     def failures(self) -> list[Point]:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from iclab.core import Size, checked, finite_number, require
+from iclab.core import Size, checked, finite_number, refuse, require
 
 # A promised mean or variance is refused when a sample is this many standard errors off.
 _CHECK_DRAWS, _CHECK_ERRORS = 1 << 14, 6.0
@@ -38,8 +38,8 @@ class GaussianCoefficients(AbstractCoefficientLaw):
     std: float = 1.0
 
     def __check_init__(self):
-        finite_number(self.mean, "GaussianCoefficients", "mean")
-        finite_number(self.std, "GaussianCoefficients", "std", at_least=0)
+        finite_number(self.mean, "mean")
+        finite_number(self.std, "std", at_least=0)
 
     def sample(self, key: PRNGKeyArray, count: Size) -> Float[Array, " count"]:
         return self.mean + self.std * jax.random.normal(key, (count,))
@@ -70,15 +70,14 @@ class UnitCoefficients(AbstractCoefficientLaw):
     draw: Callable[[PRNGKeyArray, int], Float[Array, " count"]]
 
     def __check_init__(self):
-        owner = "UnitCoefficients"
         rule = f"a function (key, count) → `count` numbers, {_CHECK_DRAWS} if so asked"
         try:
             sample = np.asarray(self.draw(jax.random.key(0), _CHECK_DRAWS))
         except Exception as error:
             found = f"{type(error).__name__}: {error}"
-            raise ValueError(f"{owner}: `draw` must be {rule}, got {found}") from error
+            refuse(f"`draw` must be {rule}, got {found}")
         found = f"shape {sample.shape}"
-        require(sample.shape == (_CHECK_DRAWS,), owner, "draw", rule, found)
+        require(sample.shape == (_CHECK_DRAWS,), "draw", rule, found)
         for name, values, promised in (
             ("of mean 0", sample, 0.0),
             ("of variance 1", sample**2, 1.0),
@@ -86,7 +85,7 @@ class UnitCoefficients(AbstractCoefficientLaw):
             mean = float(np.mean(values))
             error = float(np.std(values)) / _CHECK_DRAWS**0.5
             near = abs(mean - promised) <= _CHECK_ERRORS * error + 1e-12
-            require(near, owner, "draw", name, f"{mean:.4g} ± {error:.2g}")
+            require(near, "draw", name, f"{mean:.4g} ± {error:.2g}")
 
     def sample(self, key: PRNGKeyArray, count: Size) -> Float[Array, " count"]:
         return jnp.asarray(self.draw(key, count))

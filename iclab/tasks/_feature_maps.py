@@ -15,7 +15,6 @@ from iclab.core import (
     between,
     checked,
     finite_array,
-    finite_number,
     positive_integer,
     require,
 )
@@ -51,12 +50,11 @@ class PolynomialFeatures(AbstractFeatureMap):
     _factors: Int[Array, "m degree"]
 
     def __init__(self, input_dim: Size, degree: Annotated[int, between(1, 64)]):
-        owner = "PolynomialFeatures"
-        self._dimension = positive_integer(input_dim, owner, "input_dim")
-        self.degree = positive_integer(degree, owner, "degree")
+        self._dimension = input_dim
+        self.degree = positive_integer(degree, "degree")
         count = math.comb(self._dimension + self.degree, self.degree)
         rule = f"so small that there are at most {_MOST_MONOMIALS:,} monomials"
-        require(count <= _MOST_MONOMIALS, owner, "degree", rule, f"{count:,}")
+        require(count <= _MOST_MONOMIALS, "degree", rule, f"{count:,}")
         # Coordinate d stands for the constant 1, so that short monomials fill up.
         words = [
             (*word, *[input_dim] * (degree - length))
@@ -76,7 +74,7 @@ class PolynomialFeatures(AbstractFeatureMap):
         return math.comb(self.input_dim + self.degree, self.degree)
 
     def __call__(self, token: Float[Array, " d"]) -> Float[Array, " m"]:
-        _same_dimension("PolynomialFeatures", self, token)
+        _same_dimension(self, token)
         return jnp.prod(jnp.append(token, 1.0)[self._factors], axis=1)
 
 
@@ -92,14 +90,14 @@ class FourierFeatures(AbstractFeatureMap):
     phases: Float[Array, " m"]
 
     def __check_init__(self):
-        owner, frequencies = "FourierFeatures", self.frequencies
+        frequencies = self.frequencies
         rule, found = "an m×d matrix", f"shape {frequencies.shape}"
-        require(frequencies.ndim == 2, owner, "frequencies", rule, found)
+        require(frequencies.ndim == 2, "frequencies", rule, found)
         rule, found = f"a vector of {len(frequencies)}", f"shape {self.phases.shape}"
         same = self.phases.shape == (len(frequencies),)
-        require(same, owner, "phases", rule, found)
-        finite_array(frequencies, owner, "frequencies")
-        finite_array(self.phases, owner, "phases")
+        require(same, "phases", rule, found)
+        finite_array(frequencies, "frequencies")
+        finite_array(self.phases, "phases")
 
     @classmethod
     def random(
@@ -111,11 +109,9 @@ class FourierFeatures(AbstractFeatureMap):
         length_scale: float = 1.0,
     ) -> "FourierFeatures":
         """Random features of the Gaussian kernel of width ℓ = `length_scale`."""
-        owner = "FourierFeatures.random"
-        d = positive_integer(input_dim, owner, "input_dim")
-        m = positive_integer(feature_dim, owner, "feature_dim")
-        finite_number(length_scale, owner, "length_scale")
-        require(length_scale > 0, owner, "length_scale", "> 0", length_scale)
+        d = input_dim
+        m = feature_dim
+        require(length_scale > 0, "length_scale", "> 0", length_scale)
         first, second = jax.random.split(key)
         phases = jax.random.uniform(second, (m,), maxval=2 * math.pi)
         return cls(jax.random.normal(first, (m, d)) / length_scale, phases)
@@ -129,7 +125,7 @@ class FourierFeatures(AbstractFeatureMap):
         return self.frequencies.shape[0]
 
     def __call__(self, token: Float[Array, " d"]) -> Float[Array, " m"]:
-        _same_dimension("FourierFeatures", self, token)
+        _same_dimension(self, token)
         angles = self.frequencies @ token + self.phases
         return math.sqrt(2 / self.feature_dim) * jnp.cos(angles)
 
@@ -145,24 +141,22 @@ class NetworkFeatures(AbstractFeatureMap):
     output: Float[Array, "m h"]
 
     def __check_init__(self):
-        owner = "NetworkFeatures"
         for name, weights in (("hidden", self.hidden), ("output", self.output)):
             found = f"shape {weights.shape}"
-            require(weights.ndim == 2, owner, name, "a matrix", found)
-            finite_array(weights, owner, name)
+            require(weights.ndim == 2, name, "a matrix", found)
+            finite_array(weights, name)
         width = len(self.hidden)
         rule, found = f"of {width} columns", f"shape {self.output.shape}"
-        require(self.output.shape[1] == width, owner, "output", rule, found)
+        require(self.output.shape[1] == width, "output", rule, found)
 
     @classmethod
     def random(
         cls, key: PRNGKeyArray, *, input_dim: Size, hidden_dim: Size, feature_dim: Size
     ) -> "NetworkFeatures":
         """Gaussian weights; those of W₂ have variance 1/h."""
-        owner = "NetworkFeatures.random"
-        d = positive_integer(input_dim, owner, "input_dim")
-        h = positive_integer(hidden_dim, owner, "hidden_dim")
-        m = positive_integer(feature_dim, owner, "feature_dim")
+        d = input_dim
+        h = hidden_dim
+        m = feature_dim
         first, second = jax.random.split(key)
         output = jax.random.normal(second, (m, h)) / math.sqrt(h)
         return cls(jax.random.normal(first, (h, d)), output)
@@ -176,13 +170,11 @@ class NetworkFeatures(AbstractFeatureMap):
         return self.output.shape[0]
 
     def __call__(self, token: Float[Array, " d"]) -> Float[Array, " m"]:
-        _same_dimension("NetworkFeatures", self, token)
+        _same_dimension(self, token)
         return self.output @ jnp.tanh(self.hidden @ token)
 
 
-def _same_dimension(
-    owner: str, features: AbstractFeatureMap, token: Float[Array, " d"]
-) -> None:
+def _same_dimension(features: AbstractFeatureMap, token: Float[Array, " d"]) -> None:
     rule = f"a vector of dimension {features.input_dim}"
     holds = token.shape == (features.input_dim,)
-    require(holds, owner, "token", rule, f"shape {token.shape}")
+    require(holds, "token", rule, f"shape {token.shape}")

@@ -9,13 +9,12 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from iclab.core import (
+    NonNegative,
     SecondMoment,
     Size,
     checked,
     finite_array,
-    finite_number,
     require,
-    square_matrix,
     square_root,
 )
 
@@ -50,7 +49,7 @@ class LabelMoments(eqx.Module):
         )
 
     def with_noise(
-        self, variance: float, input_covariance: SecondMoment
+        self, variance: NonNegative, input_covariance: SecondMoment
     ) -> "LabelMoments":
         """Add independent label noise of the given variance."""
         return LabelMoments(
@@ -87,11 +86,11 @@ class Quadratic(AbstractLabelFunction):
     def __init__(
         self, matrix: Float[Array, "d d"], direction: Float[Array, " d"] | None = None
     ):
-        A = square_matrix(matrix, "Quadratic", "matrix")
+        A = matrix
         d = self.dimension = len(A)
         self.matrix = (A + A.T) / 2
         b = jnp.zeros(d) if direction is None else direction
-        self.direction = _direction("Quadratic", b, d)
+        self.direction = _direction(b, d)
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
         return x @ self.matrix @ x + self.direction @ x
@@ -151,8 +150,7 @@ class Cubic(AbstractRidgeFunction):
     dimension: int
 
     def __init__(self, direction: Float[Array, " d"], slope: float = 0.0):
-        self.direction = _direction("Cubic", direction)
-        finite_number(slope, "Cubic", "slope")
+        self.direction = _direction(direction)
         self.slope, self.dimension = slope, len(self.direction)
 
     def profile(self, z: Float[Array, " m"]) -> Float[Array, " m"]:
@@ -167,7 +165,7 @@ class Sine(AbstractRidgeFunction):
     dimension: int
 
     def __init__(self, direction: Float[Array, " d"]):
-        self.direction = _direction("Sine", direction)
+        self.direction = _direction(direction)
         self.dimension = len(self.direction)
 
     def profile(self, z: Float[Array, " m"]) -> Float[Array, " m"]:
@@ -190,12 +188,12 @@ class ReLUNetwork(AbstractLabelFunction):
         self.hidden, self.output = jnp.asarray(hidden), jnp.asarray(output)
         found = f"shape {self.hidden.shape}"
         shaped = self.hidden.ndim == 2
-        require(shaped, "ReLUNetwork", "hidden", "an H×d matrix", found)
+        require(shaped, "hidden", "an H×d matrix", found)
         units = len(self.hidden)
         rule, found = f"a vector of {units} weights", f"shape {self.output.shape}"
-        require(self.output.shape == (units,), "ReLUNetwork", "output", rule, found)
-        finite_array(self.hidden, "ReLUNetwork", "hidden")
-        finite_array(self.output, "ReLUNetwork", "output")
+        require(self.output.shape == (units,), "output", rule, found)
+        finite_array(self.hidden, "hidden")
+        finite_array(self.output, "output")
         self.dimension = self.hidden.shape[1]
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
@@ -219,7 +217,7 @@ def sampled_moments(
     """
     d = function.dimension
     rule, found = f"a {d}×{d} matrix like `function`", f"shape {covariance.shape}"
-    require(len(covariance) == d, "sampled_moments", "covariance", rule, found)
+    require(len(covariance) == d, "covariance", rule, found)
     root = square_root(covariance)
     pairs = -(-draws // 2)
     half = jax.random.normal(key, (pairs, len(covariance))) @ root
@@ -236,12 +234,12 @@ def sampled_moments(
 
 
 def _direction(
-    owner: str, value: Float[Array, " d"], dimension: int | None = None
+    value: Float[Array, " d"], dimension: int | None = None
 ) -> Float[Array, " d"]:
     vector = jnp.asarray(value, dtype=float)
     size = "d" if dimension is None else str(dimension)
     shaped = vector.ndim == 1 and (dimension is None or len(vector) == dimension)
     rule = f"a vector of dimension {size}"
-    require(shaped, owner, "direction", rule, f"shape {vector.shape}")
-    finite_array(vector, owner, "direction")
+    require(shaped, "direction", rule, f"shape {vector.shape}")
+    finite_array(vector, "direction")
     return vector

@@ -5,11 +5,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from iclab.core import (
+    NonNegative,
+    SecondMoment,
     Size,
     checked,
     covariance_matrix,
     finite_array,
-    finite_number,
+    refuse,
     require,
     square_root,
 )
@@ -33,7 +35,7 @@ class LinearRegression(AbstractTask):
     """
 
     covariance: Float[Array, "d d"]
-    noise_std: float
+    noise_std: NonNegative
     weight_mean: Float[Array, " d"]
     _input_root: Float[Array, "d d"]
     _weight_root: Float[Array, "d d"]
@@ -41,35 +43,30 @@ class LinearRegression(AbstractTask):
 
     def __init__(
         self,
-        covariance: Float[Array, "d d"],
+        covariance: SecondMoment,
         *,
         weight_covariance: Float[Array, "d d"] | None = None,
         weight: Float[Array, " d"] | None = None,
-        noise_std: float = 0.0,
+        noise_std: NonNegative = 0.0,
     ):
-        owner = "LinearRegression"
-        self.covariance = covariance_matrix(covariance, owner, singular=True)
+        self.covariance = covariance
         d = self.dimension = len(self.covariance)
-        finite_number(noise_std, owner, "noise_std", at_least=0)
         self.noise_std = noise_std
         self._input_root = square_root(self.covariance)
         if weight is not None and weight_covariance is not None:
-            raise ValueError(
-                f"{owner}: give `weight` (fixed) or `weight_covariance` (random),"
-                " not both"
-            )
+            refuse("give `weight` (fixed) or `weight_covariance` (random), not both")
         self.weight_mean = jnp.zeros(d)
         self._weight_root = jnp.eye(d)
         if weight is not None:
             w = jnp.asarray(weight, dtype=float)
             rule, found = f"a vector of dimension {d}", f"shape {w.shape}"
-            require(w.shape == (d,), owner, "weight", rule, found)
-            finite_array(w, owner, "weight")
+            require(w.shape == (d,), "weight", rule, found)
+            finite_array(w, "weight")
             self.weight_mean, self._weight_root = w, jnp.zeros((d, d))
         if weight_covariance is not None:
             name = "weight_covariance"
             Omega = covariance_matrix(
-                weight_covariance, owner, name, dimension=d, singular=True
+                weight_covariance, name, dimension=d, singular=True
             )
             self._weight_root = square_root(Omega)
 

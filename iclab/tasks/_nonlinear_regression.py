@@ -4,10 +4,10 @@ import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from iclab.core import (
+    Covariance,
+    NonNegative,
     Size,
     checked,
-    covariance_matrix,
-    finite_number,
     require,
     square_root,
 )
@@ -31,24 +31,22 @@ class NonlinearRegression(AbstractTask):
 
     function: AbstractLabelFunction
     covariance: Float[Array, "d d"]
-    noise_std: float
+    noise_std: NonNegative
     dimension: int
     _input_root: Float[Array, "d d"]
 
     def __init__(
         self,
         function: AbstractLabelFunction,
-        covariance: Float[Array, "d d"],
+        covariance: Covariance,
         *,
-        noise_std: float = 0.0,
+        noise_std: NonNegative = 0.0,
     ):
-        owner = "NonlinearRegression"
-        self.covariance = covariance_matrix(covariance, owner)
+        self.covariance = covariance
         self.dimension = len(self.covariance)
         rule = f"of dimension {self.dimension}, that of `covariance`"
         found = f"dimension {function.dimension}"
-        require(function.dimension == self.dimension, owner, "function", rule, found)
-        finite_number(noise_std, owner, "noise_std", at_least=0)
+        require(function.dimension == self.dimension, "function", rule, found)
         self.function, self.noise_std = function, noise_std
         self._input_root = square_root(self.covariance)
 

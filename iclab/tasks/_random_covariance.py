@@ -8,7 +8,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from iclab.core import Size, checked, finite_number, require
+from iclab.core import (
+    NonNegative,
+    Size,
+    checked,
+    finite_number,
+    require,
+)
 from iclab.tasks._task import AbstractTask
 
 
@@ -31,7 +37,7 @@ class Exponential(AbstractPositiveLaw):
     mean: float = 1.0
 
     def __check_init__(self):
-        _positive("Exponential", "mean", self.mean)
+        _positive("mean", self.mean)
 
     def sample(self, key: PRNGKeyArray) -> Float[Array, ""]:
         return self.mean * jax.random.exponential(key)
@@ -48,8 +54,8 @@ class Gamma(AbstractPositiveLaw):
     scale: float = 1.0
 
     def __check_init__(self):
-        _positive("Gamma", "shape", self.shape)
-        _positive("Gamma", "scale", self.scale)
+        _positive("shape", self.shape)
+        _positive("scale", self.scale)
 
     def sample(self, key: PRNGKeyArray) -> Float[Array, ""]:
         return self.scale * jax.random.gamma(key, self.shape)
@@ -69,10 +75,10 @@ class Uniform(AbstractPositiveLaw):
     high: float
 
     def __check_init__(self):
-        finite_number(self.low, "Uniform", "low", at_least=0)
-        finite_number(self.high, "Uniform", "high")
+        finite_number(self.low, "low", at_least=0)
+        finite_number(self.high, "high")
         rule = f"> `low` = {self.low}"
-        require(self.high > self.low, "Uniform", "high", rule, self.high)
+        require(self.high > self.low, "high", rule, self.high)
 
     def sample(self, key: PRNGKeyArray) -> Float[Array, ""]:
         return jax.random.uniform(key, minval=self.low, maxval=self.high)
@@ -90,8 +96,8 @@ class LogNormal(AbstractPositiveLaw):
     log_std: float = 1.0
 
     def __check_init__(self):
-        finite_number(self.log_mean, "LogNormal", "log_mean")
-        _positive("LogNormal", "log_std", self.log_std)
+        finite_number(self.log_mean, "log_mean")
+        _positive("log_std", self.log_std)
 
     def sample(self, key: PRNGKeyArray) -> Float[Array, ""]:
         return jnp.exp(self.log_mean + self.log_std * jax.random.normal(key))
@@ -112,7 +118,7 @@ class Fixed(AbstractPositiveLaw):
     value: float
 
     def __check_init__(self):
-        _positive("Fixed", "value", self.value)
+        _positive("value", self.value)
 
     def sample(self, key: PRNGKeyArray) -> Float[Array, ""]:
         return jnp.asarray(self.value, dtype=float)
@@ -133,7 +139,7 @@ class RandomCovariance(AbstractTask):
 
     laws: tuple[AbstractPositiveLaw, ...]
     scale: float
-    noise_std: float
+    noise_std: NonNegative
     dimension: int
 
     def __init__(
@@ -141,12 +147,10 @@ class RandomCovariance(AbstractTask):
         laws: tuple[AbstractPositiveLaw, ...],
         *,
         scale: float = 1.0,
-        noise_std: float = 0.0,
+        noise_std: NonNegative = 0.0,
     ):
-        owner = "RandomCovariance"
-        require(len(laws) >= 1, owner, "laws", "one law per coordinate", "none")
-        _positive(owner, "scale", scale)
-        finite_number(noise_std, owner, "noise_std", at_least=0)
+        require(len(laws) >= 1, "laws", "one law per coordinate", "none")
+        _positive("scale", scale)
         self.laws = tuple(laws)
         self.scale = scale
         self.noise_std = noise_std
@@ -197,6 +201,6 @@ class RandomCovariance(AbstractTask):
         return self.noise_std * jax.random.normal(key, (count,))
 
 
-def _positive(owner: str, name: str, value: float) -> None:
-    finite_number(value, owner, name)
-    require(value > 0, owner, name, "> 0", value)
+def _positive(name: str, value: float) -> None:
+    finite_number(value, name)
+    require(value > 0, name, "> 0", value)

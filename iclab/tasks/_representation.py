@@ -7,11 +7,12 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from iclab.core import (
+    Natural,
+    NonNegative,
     Prompt,
     Size,
     checked,
     finite_array,
-    finite_number,
     is_traced,
     positive_integer,
     require,
@@ -59,28 +60,26 @@ class Representation(AbstractTask):
         tokens: Float[Array, "K d"],
         features: Float[Array, "K m"],
         *,
-        context_length: int,
-        noise_variance: float | Float[Array, ""] = 0.0,
+        context_length: Natural,
+        noise_variance: NonNegative = 0.0,
         law: AbstractCoefficientLaw | None = None,
         distinct: bool = True,
     ):
         """`distinct=False` admits a dictionary with equal tokens, which Assumption 3
         of the paper forbids.
         """
-        owner = "Representation"
         for name, table in (("tokens", tokens), ("features", features)):
             rule, found = "a matrix, one row per token", f"shape {table.shape}"
-            require(table.ndim == 2 and table.size > 0, owner, name, rule, found)
-            finite_array(table, owner, name)
+            require(table.ndim == 2 and table.size > 0, name, rule, found)
+            finite_array(table, name)
         K = len(tokens)
         rule = f"a table of {K} rows, one per token"
-        require(len(features) == K, owner, "features", rule, f"shape {features.shape}")
-        N = positive_integer(context_length, owner, "context_length")
+        require(len(features) == K, "features", rule, f"shape {features.shape}")
+        N = context_length
         rule = f"at most the dictionary's size {K}"
-        require(N <= K, owner, "context_length", rule, N)
-        finite_number(noise_variance, owner, "noise_variance", at_least=0)
+        require(N <= K, "context_length", rule, N)
         if distinct:
-            _refuse_twins(owner, tokens)
+            _refuse_twins(tokens)
         self.tokens, self.features = jnp.asarray(tokens), jnp.asarray(features)
         self.dimension = self.tokens.shape[1]
         self.context_length, self.noise_variance = N, noise_variance
@@ -100,7 +99,7 @@ class Representation(AbstractTask):
         rule = f"of dimension {function.input_dim}, that of `function`"
         found = f"shape {tokens.shape}"
         holds = tokens.ndim == 2 and tokens.shape[1] == function.input_dim
-        require(holds, "Representation.from_map", "tokens", rule, found)
+        require(holds, "tokens", rule, found)
         return cls(
             tokens,
             jax.vmap(function)(tokens),
@@ -127,8 +126,7 @@ class Representation(AbstractTask):
         `unit_norm=True` draws tokens uniformly from the sphere, as the theory of
         yang2024 assumes; `False` leaves them standard Gaussian, as its experiments do.
         """
-        owner = "Representation.random"
-        m = positive_integer(feature_dim, owner, "feature_dim")
+        m = feature_dim
         token_key, table_key = jax.random.split(key)
         draw = unit_tokens if unit_norm else gaussian_tokens
         tokens = draw(token_key, dictionary_size, input_dim)
@@ -220,13 +218,13 @@ class Representation(AbstractTask):
         self, key: PRNGKeyArray, prompts: Size
     ) -> Float[Array, "prompts K"]:
         """Labels of `prompts` independent draws of the task."""
-        count = positive_integer(prompts, "Representation", "prompts")
+        count = prompts
         return jax.vmap(self.sample_labels)(jax.random.split(key, count))
 
     def sample(self, key: PRNGKeyArray, examples: Size | None = None) -> Prompt:
         """A prompt that asks for one token; N examples unless told otherwise."""
         wanted = self.context_length if examples is None else examples
-        n = positive_integer(wanted, "Representation", "examples")
+        n = positive_integer(wanted, "examples")
         labels = self.sample_labels(key)
         index = self._query_index(jax.random.fold_in(key, _QUERY))
         return Prompt(
@@ -236,7 +234,7 @@ class Representation(AbstractTask):
     def _shown(self, count: int, name: str) -> Float[Array, "count d"]:
         rule = f"at most the dictionary's size {self.dictionary_size}"
         holds = count <= self.dictionary_size
-        require(holds, "Representation", name, rule, count)
+        require(holds, name, rule, count)
         return self.tokens[:count]
 
     def _query_index(self, key: PRNGKeyArray) -> Int[Array, ""]:
@@ -248,9 +246,8 @@ def gaussian_tokens(
     key: PRNGKeyArray, dictionary_size: Size, input_dim: Size
 ) -> Float[Array, "K d"]:
     """Tokens with standard Gaussian entries: the experiments of yang2024."""
-    owner = "gaussian_tokens"
-    K = positive_integer(dictionary_size, owner, "dictionary_size")
-    d = positive_integer(input_dim, owner, "input_dim")
+    K = dictionary_size
+    d = input_dim
     return jax.random.normal(key, (K, d))
 
 
@@ -259,14 +256,13 @@ def unit_tokens(
     key: PRNGKeyArray, dictionary_size: Size, input_dim: Size
 ) -> Float[Array, "K d"]:
     """Tokens uniform on the unit sphere: the theory of yang2024."""
-    owner = "unit_tokens"
-    K = positive_integer(dictionary_size, owner, "dictionary_size")
-    d = positive_integer(input_dim, owner, "input_dim")
+    K = dictionary_size
+    d = input_dim
     tokens = jax.random.normal(key, (K, d))
     return tokens / jnp.linalg.norm(tokens, axis=1, keepdims=True)
 
 
-def _refuse_twins(owner: str, tokens: Float[Array, "K d"]) -> None:
+def _refuse_twins(tokens: Float[Array, "K d"]) -> None:
     """Name two tokens that are equal; traced tokens pass."""
     if is_traced(tokens):
         return
@@ -277,4 +273,4 @@ def _refuse_twins(owner: str, tokens: Float[Array, "K d"]) -> None:
     repeats = np.flatnonzero(original != np.arange(len(original)))
     if len(repeats):
         found = f"tokens {original[repeats[0]]} and {repeats[0]} alike"
-        require(False, owner, "tokens", "distinct (Assumption 3)", found)
+        require(False, "tokens", "distinct (Assumption 3)", found)

@@ -8,12 +8,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from iclab.core import (
+    NonNegative,
+    SecondMoment,
     Size,
     checked,
-    covariance_matrix,
-    finite_number,
     require,
-    square_matrix,
     square_root,
 )
 from iclab.tasks._task import AbstractTask, Latent
@@ -71,7 +70,7 @@ class TaskShift(AbstractShift):
         rule = f"of dimension {task.dimension}, that of `task`"
         found = f"dimension {labelling.dimension}"
         same = labelling.dimension == task.dimension
-        require(same, "TaskShift", "labelling", rule, found)
+        require(same, "labelling", rule, found)
 
     def latent(self, key: PRNGKeyArray) -> tuple[Any, Any]:
         first, second = jax.random.split(key)
@@ -114,15 +113,9 @@ class QueryShift(AbstractShift):
     dimension: int
     _query_root: Float[Array, "d d"]
 
-    def __init__(self, task: AbstractTask, query_covariance: Float[Array, "d d"]):
+    def __init__(self, task: AbstractTask, query_covariance: SecondMoment):
         self.task, self.dimension = task, task.dimension
-        Q = covariance_matrix(
-            query_covariance,
-            "QueryShift",
-            "query_covariance",
-            dimension=task.dimension,
-            singular=True,
-        )
+        Q = query_covariance
         self._query_root = square_root(Q)
 
     def query(
@@ -142,8 +135,7 @@ class NoisyLabels(AbstractShift):
     noise_std: float | Float[Array, ""]
     dimension: int
 
-    def __init__(self, task: AbstractTask, noise_std: float | Float[Array, ""]):
-        finite_number(noise_std, "NoisyLabels", "noise_std", at_least=0)
+    def __init__(self, task: AbstractTask, noise_std: NonNegative):
         self.task, self.dimension, self.noise_std = task, task.dimension, noise_std
 
     def noise(
@@ -173,7 +165,7 @@ class OrthogonalQuery(AbstractShift):
     ) -> Float[Array, " d"]:
         rule = f"fewer than the dimension {self.dimension}"
         enough = len(examples) < self.dimension
-        require(enough, "OrthogonalQuery", "examples", rule, len(examples))
+        require(enough, "examples", rule, len(examples))
         basis, _ = jnp.linalg.qr(examples.T)
         query = self.task.query(latent, examples, key)
         return query - basis @ (basis.T @ query)
@@ -195,9 +187,7 @@ class CovariateShift(AbstractShift):
 
     def __init__(self, task: AbstractTask, transform: Float[Array, "d d"]):
         self.task, self.dimension = task, task.dimension
-        self.transform = square_matrix(
-            transform, "CovariateShift", "transform", dimension=task.dimension
-        )
+        self.transform = transform
 
     def inputs(
         self, latent: Latent, count: Size, key: PRNGKeyArray

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from iclab import papers
-from iclab._reading import Seed, checked
+from iclab._reader import Seed, checked
 from iclab.evidence import (
     GOOD_VERDICTS,
     TEXTS,

@@ -24,7 +24,7 @@ def check_task(task: Any, *, examples: Size = 4, seed: Seed = 0) -> None:
     if not isinstance(task, AbstractTask):
         fail(f"{owner} is no task: subclass tasks.AbstractTask")
     n = examples
-    d = positive_integer(task.dimension, owner, "dimension")
+    d = positive_integer(task.dimension, "dimension")
     keys = jax.random.split(jax.random.key(seed), 3)
     _check_pieces(task, keys[0], n, d, owner)
     prompts = [task.sample(key, n) for key in keys]

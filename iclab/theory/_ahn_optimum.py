@@ -5,11 +5,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from iclab.core import (
+    Natural,
     checked,
     covariance_matrix,
-    finite_number,
     is_traced,
-    positive_integer,
     require,
 )
 
@@ -17,7 +16,7 @@ from iclab.core import (
 @checked
 def ahn_optimum(
     covariance: Float[Array, "d d"],
-    samples: int,
+    samples: Natural,
     scale: float | int | Float[Array, ""] = 1.0,
 ) -> tuple[Float[Array, "d+1 d+1"], Float[Array, "d+1 d+1"]]:
     r"""Weights (P, Q) that minimise the in-context loss of one linear attention layer.
@@ -36,13 +35,11 @@ def ahn_optimum(
     Differs from the paper: nothing. For d = 1 there are optima outside this family too
         (b = e₁, A = (0, −1/Γ)ᵀ), against the text's word of a unique one.
     """
-    owner = "ahn_optimum"
     with jax.ensure_compile_time_eval():  # a constant is checked even inside `jit`
-        Sigma = covariance_matrix(covariance, owner)
-    n, d = positive_integer(samples, owner, "samples"), Sigma.shape[0]
-    finite_number(scale, owner, "scale")
+        Sigma = covariance_matrix(covariance)
+    n, d = samples, Sigma.shape[0]
     if not is_traced(scale):
-        require(float(scale) != 0, owner, "scale", "different from 0", float(scale))
+        require(float(scale) != 0, "scale", "different from 0", float(scale))
     gamma = jnp.asarray(scale, Sigma.dtype)
     identity = jnp.eye(d, dtype=Sigma.dtype)
     Gamma = (n + 1) / n * Sigma + jnp.trace(Sigma) / n * identity

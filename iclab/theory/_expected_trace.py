@@ -51,19 +51,18 @@ def expected_trace(
     Assumes: Gaussian inputs, k ≤ 6.
     Differs from the paper: no paper states it.
     """
-    owner = "expected_trace"
     with jax.ensure_compile_time_eval():  # a constant is checked even inside `jit`
-        Sigma = covariance_matrix(covariance, owner, singular=True)
+        Sigma = covariance_matrix(covariance, singular=True)
         words = jnp.asarray(words)
         square = words.ndim >= 3 and words.shape[-2:] == Sigma.shape
         d = Sigma.shape[0]
         rule = f"matrices of the covariance's shape {d}×{d}, k of them a word"
-        require(square, owner, "words", rule, f"shape {words.shape}")
-        finite_array(words, owner, "words")
+        require(square, "words", rule, f"shape {words.shape}")
+        finite_array(words, "words")
     k = words.shape[-3]
     rule = f"of 1 to {LARGEST_DEGREE} matrices, the longest that are exact here"
-    require(1 <= k <= LARGEST_DEGREE, owner, "words", rule, f"{k} matrices")
-    n = jnp.asarray(positive_integer(samples, owner, "samples"), Sigma.dtype)
+    require(1 <= k <= LARGEST_DEGREE, "words", rule, f"{k} matrices")
+    n = jnp.asarray(positive_integer(samples, "samples"), Sigma.dtype)
     batch = words.shape[:-3]
     values = expected_traces(words.reshape(-1, k, d, d), Sigma, n)
     return values.reshape(batch)

@@ -9,14 +9,14 @@ import numpy as np
 from jaxtyping import Array, Float, Key, UInt32
 
 from iclab.core import (
+    Natural,
+    NonNegative,
     SecondMoment,
     Size,
     checked,
     covariance_matrix,
     finite_array,
-    finite_number,
     is_traced,
-    positive_integer,
     require,
 )
 from iclab.theory._expected_trace import LARGEST_DEGREE as LONGEST_WORD, expected_traces
@@ -35,8 +35,8 @@ def linear_transformer_loss(
     *,
     covariance: Float[Array, "d d"],
     weight_covariance: Float[Array, "d d"] | None = None,
-    samples: int,
-    noise_variance: Number = 0.0,
+    samples: Natural,
+    noise_variance: NonNegative = 0.0,
 ) -> Float[Array, ""]:
     r"""Exact in-context loss of a linear transformer of one to three layers.
 
@@ -60,24 +60,22 @@ def linear_transformer_loss(
     Differs from the paper: A_i need not be symmetric; k counts layers, A_0 … A_{k−1};
         labels there have no noise.
     """
-    owner = "linear_transformer_loss"
-    Sigma, Omega = _covariances(owner, covariance, weight_covariance)
-    A = _layers(owner, "A", A, Sigma.shape[0])
+    Sigma, Omega = _covariances(covariance, weight_covariance)
+    A = _layers("A", A, Sigma.shape[0])
     k = len(A)
     rule = (
         f"of at most {_EXACT_LAYERS} layers to be exact (more: scalar_transformer_loss "
         "for multiples of the inverse covariance, else sampled_transformer_loss)"
     )
-    require(k <= _EXACT_LAYERS, owner, "A", rule, f"{k} layers")
+    require(k <= _EXACT_LAYERS, "A", rule, f"{k} layers")
     if B is not None:
-        B = _layers(owner, "B", B, Sigma.shape[0], count=k)
+        B = _layers("B", B, Sigma.shape[0], count=k)
         rule = (
             "None to be exact with several layers (scalar_transformer_loss serves "
             "multiples of the identity, sampled_transformer_loss any B)"
         )
-        require(k == 1, owner, "B", rule, f"{k} layers of it")
-    n = positive_integer(samples, owner, "samples")
-    finite_number(noise_variance, owner, "noise_variance", at_least=0)
+        require(k == 1, "B", rule, f"{k} layers of it")
+    n = samples
     noise = None if absent(noise_variance) else noise_variance
     return _averaged_words(A, Sigma, Omega, float(n), noise)
 
@@ -89,8 +87,8 @@ def scalar_transformer_loss(
     dimension: int,
     samples: int,
     *,
-    noise_variance: Number = 0.0,
-    signal_variance: Number = 1.0,
+    noise_variance: NonNegative = 0.0,
+    signal_variance: NonNegative = 1.0,
 ) -> Float[Array, ""]:
     r"""Exact in-context loss of a linear transformer with A_i = a_i Σ⁻¹, B_i = b_i I.
 
@@ -111,17 +109,14 @@ def scalar_transformer_loss(
     Assumes: Gaussian inputs; any Σ gives this same value.
     Differs from the paper: noise and priors are ours.
     """
-    owner = "scalar_transformer_loss"
-    a, b = layer_numbers(owner, a, b)
+    a, b = layer_numbers(a, b)
     k = a.shape[0]
     degree = 2 * (k if b is None else (3**k - 1) // 2)
     rule = (
         f"of few enough layers for a degree ≤ {LARGEST_DEGREE} in the eigenvalue "
         "(sampled_transformer_loss has no such limit)"
     )
-    require(degree <= LARGEST_DEGREE, owner, "a", rule, f"{k} layers, degree {degree}")
-    finite_number(noise_variance, owner, "noise_variance", at_least=0)
-    finite_number(signal_variance, owner, "signal_variance", at_least=0)
+    require(degree <= LARGEST_DEGREE, "a", rule, f"{k} layers, degree {degree}")
     h, weight = wishart_quadrature(dimension, samples, degree)
     signal = dimension * signal_variance
     noise = None if absent(noise_variance) else dimension * noise_variance / samples
@@ -149,8 +144,8 @@ def sampled_transformer_loss(
     *,
     covariance: Float[Array, "d d"],
     weight_covariance: Float[Array, "d d"] | None = None,
-    samples: int,
-    noise_variance: Number = 0.0,
+    samples: Natural,
+    noise_variance: NonNegative = 0.0,
     key: Key[Array, ""] | UInt32[Array, "2"],
     draws: Size,
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
@@ -174,15 +169,12 @@ def sampled_transformer_loss(
     Assumes: Gaussian inputs, positive definite Σ.
     Differs from the paper: A_i need not be symmetric; k counts layers.
     """
-    owner = "sampled_transformer_loss"
-    Sigma, Omega = _covariances(owner, covariance, weight_covariance)
-    A = _layers(owner, "A", A, Sigma.shape[0])
+    Sigma, Omega = _covariances(covariance, weight_covariance)
+    A = _layers("A", A, Sigma.shape[0])
     if B is not None:
-        B = _layers(owner, "B", B, Sigma.shape[0], count=A.shape[0])
-    n = positive_integer(samples, owner, "samples")
-    draws = positive_integer(draws, owner, "draws")
-    require(draws >= 2, owner, "draws", "at least 2 for a standard error", draws)
-    finite_number(noise_variance, owner, "noise_variance", at_least=0)
+        B = _layers("B", B, Sigma.shape[0], count=A.shape[0])
+    n = samples
+    require(draws >= 2, "draws", "at least 2 for a standard error", draws)
     S = wishart_samples(key, Sigma, n, (draws,))
     losses = jax.vmap(
         lambda one: transformer_loss_given(
@@ -198,16 +190,15 @@ def sampled_transformer_loss(
 
 
 def _covariances(
-    owner: str, covariance: object, weight_covariance: object
+    covariance: object, weight_covariance: object
 ) -> tuple[Float[Array, "d d"], Float[Array, "d d"]]:
     with jax.ensure_compile_time_eval():  # a constant is checked even inside `jit`
         if weight_covariance is None:
-            Sigma = covariance_matrix(covariance, owner)
+            Sigma = covariance_matrix(covariance)
         else:
-            Sigma = covariance_matrix(covariance, owner, singular=True)
+            Sigma = covariance_matrix(covariance, singular=True)
             Omega = covariance_matrix(
                 weight_covariance,
-                owner,
                 "weight_covariance",
                 dimension=Sigma.shape[0],
                 singular=True,
@@ -217,7 +208,7 @@ def _covariances(
 
 
 def _layers(
-    owner: str, name: str, value: object, d: int, count: int | None = None
+    name: str, value: object, d: int, count: int | None = None
 ) -> Float[Array, "k d d"]:
     """`value` as k ≥ 1 finite d×d matrices."""
     with jax.ensure_compile_time_eval():
@@ -227,27 +218,27 @@ def _layers(
         if count is not None:
             rule = f"{count} matrices of shape {d}×{d}, as `A` is"
             good = good and layers.shape[0] == count
-        require(good, owner, name, rule, f"shape {layers.shape}")
-        finite_array(layers, owner, name)
+        require(good, name, rule, f"shape {layers.shape}")
+        finite_array(layers, name)
     return layers
 
 
 def layer_numbers(
-    owner: str, a: object, b: object
+    a: object, b: object
 ) -> tuple[Float[Array, " k"], Float[Array, " k"] | None]:
     """`a` and, unless it is None, `b` as finite vectors of one length k ≥ 1."""
     with jax.ensure_compile_time_eval():
         a = jnp.asarray(a)
         good = a.ndim == 1 and a.shape[0] >= 1
         rule = "a vector, one number a layer"
-        require(good, owner, "a", rule, f"shape {a.shape}")
-        finite_array(a, owner, "a")
+        require(good, "a", rule, f"shape {a.shape}")
+        finite_array(a, "a")
         if b is None:
             return a, None
         b = jnp.asarray(b)
         rule = f"a vector of length {a.shape[0]}, as `a` is"
-        require(b.shape == a.shape, owner, "b", rule, f"shape {b.shape}")
-        finite_array(b, owner, "b")
+        require(b.shape == a.shape, "b", rule, f"shape {b.shape}")
+        finite_array(b, "b")
         return a, b
 
 

@@ -12,14 +12,15 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from iclab.core import (
+    Covariance,
+    Natural,
+    Symmetric,
     checked,
-    covariance_matrix,
     finite_array,
     finite_number,
     is_traced,
     positive_integer,
     require,
-    symmetric_matrix,
 )
 
 # Powers like 4ᴸ are worked out as whole numbers: no paper loops longer than this.
@@ -45,7 +46,7 @@ def looped_delta(dimension: int, samples: int, loops: int) -> float:
     Differs from the paper: Lemma A.7 and a remark print δᵏ = 4kd/√n and δ = 4kd/√n,
         see `moment_deviation`.
     """
-    d, n, L = _sizes("looped_delta", dimension, samples, loops)
+    d, n, L = _sizes(dimension, samples, loops)
     return (8 * L * d / math.sqrt(n)) ** (1 / (2 * L))
 
 
@@ -62,10 +63,9 @@ def moment_deviation(
     Assumes: n ≥ 16k²d², as its proof needs.
     Differs from the paper: `corrected=False` asks for n ≥ 4k²d² only, as printed.
     """
-    owner = "moment_deviation"
-    d, n, k = _sizes(owner, dimension, samples, order, "order")
+    d, n, k = _sizes(dimension, samples, order, "order")
     factor = 16 if corrected else 4
-    _enough_samples(owner, n, factor * k * k * d * d, f"{factor}k²d²")
+    _enough_samples(n, factor * k * k * d * d, f"{factor}k²d²")
     return 4 * k * d / math.sqrt(n)
 
 
@@ -83,10 +83,9 @@ def looped_optimum_bounds(dimension: int, samples: int, loops: int) -> LoopedBou
     Assumes: 8Ld²/√n ≤ 4^{−L}; fewer samples are refused.
     Differs from the paper: nothing.
     """
-    owner = "looped_optimum_bounds"
-    d, n, L = _sizes(owner, dimension, samples, loops)
+    d, n, L = _sizes(dimension, samples, loops)
     least = (8 * L * d * d * 4**L) ** 2
-    _enough_samples(owner, n, least, "(8Ld²4ᴸ)²")
+    _enough_samples(n, least, "(8Ld²4ᴸ)²")
     loss = 8 * L * d * d * 4**L / math.sqrt(n)
     return LoopedBounds(loss, 8 * looped_delta(d, n, L) * d ** (1 / (2 * L)))
 
@@ -108,12 +107,14 @@ def dominance_threshold(
     Differs from the paper: `form="main"` is the threshold of Theorem 3.4, smaller by
         4ᴸ, which the proof does not give.
     """
-    d, n, L = _sizes("dominance_threshold", dimension, samples, loops)
+    d, n, L = _sizes(dimension, samples, loops)
     return 16 * L * d * (4.0 if form == "main" else 16.0) ** L / math.sqrt(n)
 
 
 @checked
-def dominance_constant(dimension: int, loops: int, *, corrected: bool = True) -> float:
+def dominance_constant(
+    dimension: Natural, loops: int, *, corrected: bool = True
+) -> float:
     r"""The number κ of gradient dominance, ‖∇L‖² ≥ κ L^{(2L−1)/L}.
 
     $$\kappa=L^2\,d^{-(L-1)/L}$$
@@ -126,8 +127,7 @@ def dominance_constant(dimension: int, loops: int, *, corrected: bool = True) ->
     Differs from the paper: `corrected=False` is the printed 1/16, free of d, which
         fails at A = 0 once d^{(L−1)/L} > 64L².
     """
-    owner = "dominance_constant"
-    d, L = positive_integer(dimension, owner, "dimension"), _loops(owner, loops)
+    d, L = dimension, _loops(loops)
     return L * L * d ** (-(L - 1) / L) if corrected else 1 / 16
 
 
@@ -152,12 +152,10 @@ def convergence_time(
         the printed time, with (16L/(L−1))^{(L−1)/(2L−1)} where the solution has the
         first power.
     """
-    owner = "convergence_time"
-    finite_number(tolerance, owner, "tolerance")
-    require(tolerance > 0, owner, "tolerance", "> 0", tolerance)
-    L = _loops(owner, loops)
+    require(tolerance > 0, "tolerance", "> 0", tolerance)
+    L = _loops(loops)
     rule = "at least 2, since the exponent L/(L−1) is infinite for one"
-    require(L >= 2, owner, "loops", rule, L)
+    require(L >= 2, "loops", rule, L)
     slowness = float(tolerance) ** (-(L - 1) / L)
     if not corrected:
         return slowness * (16 * L / (L - 1)) ** ((L - 1) / (2 * L - 1))
@@ -186,16 +184,13 @@ def dominance_envelope(
     Differs from the paper: `corrected=False` is the printed solution (for κ = 1/16),
         with the exponents L/(2L−1) and (L−1)/(2L−1) on the two constants.
     """
-    owner = "dominance_envelope"
-    L = _loops(owner, loops)
-    require(L >= 2, owner, "loops", "at least 2", L)
-    finite_number(start, owner, "start")
-    require(start > 0, owner, "start", "> 0", start)
-    finite_number(constant, owner, "constant")
-    require(constant > 0, owner, "constant", "> 0", constant)
+    L = _loops(loops)
+    require(L >= 2, "loops", "at least 2", L)
+    require(start > 0, "start", "> 0", start)
+    require(constant > 0, "constant", "> 0", constant)
     t, power = jnp.asarray(time, float), L / (L - 1)
     later = is_traced(t) or bool(np.all(np.asarray(t) >= 0))
-    require(later, owner, "time", "≥ 0", "an earlier one")
+    require(later, "time", "≥ 0", "an earlier one")
     scale = L / (constant * (L - 1))
     outer, inner = (
         (power, 1.0) if corrected else (L / (2 * L - 1), (L - 1) / (2 * L - 1))
@@ -220,9 +215,8 @@ def closeness_bound(
     Assumes: symmetric A, ε > 4δ; smaller ones are refused.
     Differs from the paper: symmetry is not stated there, and without it this is false.
     """
-    owner = "closeness_bound"
-    d, n, L = _sizes(owner, dimension, samples, loops)
-    _above_noise(owner, tolerance, 4 * looped_delta(d, n, L), "4δ")
+    d, n, L = _sizes(dimension, samples, loops)
+    _above_noise(tolerance, 4 * looped_delta(d, n, L), "4δ")
     epsilon = float(tolerance)
     return epsilon ** (2 * L) / 2, (4 + 16 * d ** (1 / (2 * L))) * epsilon
 
@@ -242,13 +236,12 @@ def closeness_bound_lemma_a_9(
     Assumes: symmetric A, ε > 2δ, and ε so large that the loss on the left is positive.
     Differs from the paper: symmetry is not stated there.
     """
-    owner = "closeness_bound_lemma_a_9"
-    d, n, L = _sizes(owner, dimension, samples, loops)
+    d, n, L = _sizes(dimension, samples, loops)
     delta = looped_delta(d, n, L)
-    _above_noise(owner, tolerance, 2 * delta, "2δ")
+    _above_noise(tolerance, 2 * delta, "2δ")
     epsilon = float(tolerance)
     loss = epsilon ** (2 * L) - (delta * (epsilon + 2)) ** (2 * L)
-    require(loss > 0, owner, "tolerance", "above δ(ε + 2)", f"{epsilon:.4g}, too small")
+    require(loss > 0, "tolerance", "above δ(ε + 2)", f"{epsilon:.4g}, too small")
     return loss, 4 * epsilon + 16 * delta * d ** (1 / (2 * L))
 
 
@@ -257,8 +250,8 @@ def out_of_distribution_bound(
     query: Float[Array, " d"],
     weights: Float[Array, " d"],
     *,
-    covariance: Float[Array, "d d"],
-    sample_covariance: Float[Array, "d d"],
+    covariance: Covariance,
+    sample_covariance: Symmetric,
     margin: float | int,
     samples: int,
     loops: int,
@@ -277,25 +270,21 @@ def out_of_distribution_bound(
         0 < ζ < 1; a prompt that does not obey is refused.
     Differs from the paper: `corrected=False` swaps the norms, as printed. S has 1/n.
     """
-    owner = "out_of_distribution_bound"
-    Sigma = covariance_matrix(covariance, owner)
-    S = symmetric_matrix(
-        sample_covariance, owner, "sample_covariance", dimension=len(Sigma)
-    )
-    d, n, L = _sizes(owner, len(Sigma), samples, loops)
+    Sigma = covariance
+    S = sample_covariance
+    d, n, L = _sizes(len(Sigma), samples, loops)
     for name, vector in (("query", query), ("weights", weights)):
         shape = jnp.shape(vector)
-        require(shape == (d,), owner, name, f"a vector of length {d}", f"shape {shape}")
-        finite_array(jnp.asarray(vector), owner, name)
-    finite_number(margin, owner, "margin")
-    require(0 < margin < 1, owner, "margin", "between 0 and 1", margin)
+        require(shape == (d,), name, f"a vector of length {d}", f"shape {shape}")
+        finite_array(jnp.asarray(vector), name)
+    require(0 < margin < 1, "margin", "between 0 and 1", margin)
     ratios = _relative_eigenvalues(S, Sigma)
     low, high = float(ratios[0]), float(ratios[-1])
     slack = 1e-9  # round-off of eigenvalues at the very edge
     found = f"eigenvalues between {low:.4g} and {high:.4g}"
     rule = f"between {margin:g} and {2 - margin:g} times the covariance"
     holds = low >= margin - slack and high <= 2 - margin + slack
-    require(holds, owner, "sample_covariance", rule, found)
+    require(holds, "sample_covariance", rule, found)
     r = 16 * looped_delta(d, n, L) * d ** (1 / (2 * L))
     x, w, Sigma = np.asarray(query), np.asarray(weights), np.asarray(Sigma)
     inverse = np.linalg.inv(Sigma)
@@ -305,7 +294,7 @@ def out_of_distribution_bound(
 
 
 @checked
-def spectral_distance(A: Float[Array, "d d"], B: Float[Array, "d d"]) -> float:
+def spectral_distance(A: Symmetric, B: Covariance) -> float:
     r"""The smallest ε with (1 − ε)B ≼ A ≼ (1 + ε)B.
 
     It is the largest |λ − 1| over the eigenvalues λ of B^{−1/2}AB^{−1/2}.
@@ -314,9 +303,6 @@ def spectral_distance(A: Float[Array, "d d"], B: Float[Array, "d d"]) -> float:
     Assumes: symmetric A, positive definite B.
     Differs from the paper: nothing.
     """
-    owner = "spectral_distance"
-    B = covariance_matrix(B, owner, "B")
-    A = symmetric_matrix(A, owner, "A", dimension=len(B))
     return float(np.max(np.abs(_relative_eigenvalues(A, B) - 1)))
 
 
@@ -328,28 +314,28 @@ def _relative_eigenvalues(A: Float[Array, "d d"], B: Float[Array, "d d"]) -> np.
 
 
 def _sizes(
-    owner: str, dimension: object, samples: object, last: object, name: str = "loops"
+    dimension: object, samples: object, last: object, name: str = "loops"
 ) -> tuple[int, int, int]:
-    L = positive_integer(last, owner, name)
-    require(L <= _MOST_LOOPS, owner, name, f"at most {_MOST_LOOPS}", L)
+    L = positive_integer(last, name)
+    require(L <= _MOST_LOOPS, name, f"at most {_MOST_LOOPS}", L)
     return (
-        positive_integer(dimension, owner, "dimension"),
-        positive_integer(samples, owner, "samples"),
+        positive_integer(dimension, "dimension"),
+        positive_integer(samples, "samples"),
         L,
     )
 
 
-def _loops(owner: str, loops: object) -> int:
-    return positive_integer(loops, owner, "loops")
+def _loops(loops: object) -> int:
+    return positive_integer(loops, "loops")
 
 
-def _enough_samples(owner: str, n: int, least: int, formula: str) -> None:
+def _enough_samples(n: int, least: int, formula: str) -> None:
     rule = f"at least {formula} = {least}"
-    require(n >= least, owner, "samples", rule, f"{n}, {least / n:.3g} times too few")
+    require(n >= least, "samples", rule, f"{n}, {least / n:.3g} times too few")
 
 
-def _above_noise(owner: str, tolerance: object, floor: float, formula: str) -> None:
-    finite_number(tolerance, owner, "tolerance")
+def _above_noise(tolerance: object, floor: float, formula: str) -> None:
+    finite_number(tolerance, "tolerance")
     epsilon = float(tolerance)  # pyright: ignore[reportArgumentType]
     rule = f"above {formula} = {floor:.4g}"
-    require(epsilon > floor, owner, "tolerance", rule, f"{epsilon:.4g}")
+    require(epsilon > floor, "tolerance", rule, f"{epsilon:.4g}")

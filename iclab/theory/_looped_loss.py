@@ -9,16 +9,17 @@ import numpy as np
 from jaxtyping import Array, Float, Key, UInt32
 
 from iclab.core import (
+    Natural,
+    NonNegative,
     Size,
+    Symmetric,
     checked,
     covariance_matrix,
     finite_array,
-    finite_number,
     is_traced,
     positive_integer,
     require,
     square_matrix,
-    symmetric_matrix,
 )
 from iclab.theory._expected_trace import LARGEST_DEGREE, expected_trace, expected_traces
 from iclab.theory._linear_transformer_loss import Number, absent, scalar_filter
@@ -38,7 +39,7 @@ def looped_loss(
     weight_covariance: Float[Array, "d d"] | None = None,
     samples: int,
     loops: int,
-    noise_variance: Number = 0.0,
+    noise_variance: NonNegative = 0.0,
 ) -> Float[Array, ""]:
     r"""Exact in-context loss of one linear attention layer applied L times.
 
@@ -60,11 +61,9 @@ def looped_loss(
     Differs from the paper: Lemma 4.1 is this only for multiples of Σ⋆⁻¹; A need not be
         symmetric; there Ω = Σ⋆⁻¹ and σ = 0.
     """
-    owner = "looped_loss"
-    A, u, Sigma = _weights(owner, A, u, covariance)
-    Omega = _prior(owner, weight_covariance, Sigma)
-    n, L = _sizes(owner, samples, loops)
-    finite_number(noise_variance, owner, "noise_variance", at_least=0)
+    A, u, Sigma = _weights(A, u, covariance)
+    Omega = _prior(weight_covariance, Sigma)
+    n, L = _sizes(samples, loops)
     d = A.shape[0]
     step = _multiple_of_inverse(A, Sigma)
     if step is not None:
@@ -76,7 +75,7 @@ def looped_loss(
         f"at most {_EXACT_LOOPS} to be exact for matrices that are not multiples of "
         "the inverse covariance (sampled_looped_loss has no such limit)"
     )
-    require(L <= _EXACT_LOOPS, owner, "loops", rule, L)
+    require(L <= _EXACT_LOOPS, "loops", rule, L)
     loss = _averaged_words(A, u, Sigma, Omega, float(n), L)
     if absent(noise_variance):
         return loss
@@ -85,7 +84,7 @@ def looped_loss(
 
 @checked
 def looped_loss_lemma_4_1(
-    A: Float[Array, "d d"],
+    A: Symmetric,
     *,
     covariance: Float[Array, "d d"],
     samples: int,
@@ -104,11 +103,9 @@ def looped_loss_lemma_4_1(
     Assumes: symmetric A (positive semi-definite for the root to be real), L ≤ 3.
     Differs from the paper: nothing; it is the paper that differs from the loss.
     """
-    owner = "looped_loss_lemma_4_1"
-    A, _, Sigma = _weights(owner, A, None, covariance)
-    A = symmetric_matrix(A, owner, "A")
-    n, L = _sizes(owner, samples, loops)
-    require(L <= _EXACT_LOOPS, owner, "loops", f"at most {_EXACT_LOOPS}", L)
+    A, _, Sigma = _weights(A, None, covariance)
+    n, L = _sizes(samples, loops)
+    require(L <= _EXACT_LOOPS, "loops", f"at most {_EXACT_LOOPS}", L)
     d = A.shape[0]
     total = jnp.asarray(float(d))
     for j in range(1, 2 * L + 1):
@@ -124,9 +121,9 @@ def sampled_looped_loss(
     *,
     covariance: Float[Array, "d d"],
     weight_covariance: Float[Array, "d d"] | None = None,
-    samples: int,
-    loops: int,
-    noise_variance: Number = 0.0,
+    samples: Natural,
+    loops: Natural,
+    noise_variance: NonNegative = 0.0,
     key: Key[Array, ""] | UInt32[Array, "2"],
     draws: Size,
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
@@ -140,14 +137,11 @@ def sampled_looped_loss(
     Assumes: as `looped_loss`.
     Differs from the paper: as `looped_loss`.
     """
-    owner = "sampled_looped_loss"
-    A, u, Sigma = _weights(owner, A, u, covariance)
-    Omega = _prior(owner, weight_covariance, Sigma)
-    finite_number(noise_variance, owner, "noise_variance", at_least=0)
-    n = positive_integer(samples, owner, "samples")
-    L = positive_integer(loops, owner, "loops")
-    draws = positive_integer(draws, owner, "draws")
-    require(draws >= 2, owner, "draws", "at least 2 for a standard error", draws)
+    A, u, Sigma = _weights(A, u, covariance)
+    Omega = _prior(weight_covariance, Sigma)
+    n = samples
+    L = loops
+    require(draws >= 2, "draws", "at least 2 for a standard error", draws)
     S = wishart_samples(key, Sigma, n, (draws,))
     prior = None if weight_covariance is None else Omega
     losses = jax.vmap(
@@ -206,11 +200,11 @@ def looped_loss_given(
 @checked
 def loss_by_test_loops(
     step: Float[Array, ""] | float | int,
-    dimension: int,
+    dimension: Natural,
     samples: int,
     loops: int,
     *,
-    noise_variance: Number = 0.0,
+    noise_variance: NonNegative = 0.0,
 ) -> Float[Array, " loops"]:
     r"""Exact loss of A = a Σ⋆⁻¹ after 1, 2, …, L loops.
 
@@ -231,11 +225,8 @@ def loss_by_test_loops(
     Assumes: w ~ N(0, Σ⋆⁻¹), Gaussian inputs; any Σ⋆ gives these values; L ≤ 64.
     Differs from the paper: the paper shows sampled losses, of labels without noise.
     """
-    owner = "loss_by_test_loops"
-    finite_number(step, owner, "step")
-    finite_number(noise_variance, owner, "noise_variance", at_least=0)
-    d = positive_integer(dimension, owner, "dimension")
-    n, L = _sizes(owner, samples, loops)
+    d = dimension
+    n, L = _sizes(samples, loops)
     h, weight = wishart_quadrature(d, n, 2 * L)
     noise = None if absent(noise_variance) else noise_variance / n
     return d * _by_loops(step, h, weight, noise, L)
@@ -327,7 +318,7 @@ def _averaged_noise_words(
 
 
 def _prior(
-    owner: str, weight_covariance: object, Sigma: Float[Array, "d d"]
+    weight_covariance: object, Sigma: Float[Array, "d d"]
 ) -> Float[Array, "d d"]:
     """Ω, which is Σ⋆⁻¹ unless given."""
     if weight_covariance is None:
@@ -335,32 +326,29 @@ def _prior(
     with jax.ensure_compile_time_eval():
         return covariance_matrix(
             weight_covariance,
-            owner,
             "weight_covariance",
             dimension=Sigma.shape[0],
             singular=True,
         )
 
 
-def _sizes(owner: str, samples: object, loops: object) -> tuple[int, int]:
-    n = positive_integer(samples, owner, "samples")
-    L = positive_integer(loops, owner, "loops")
-    require(L <= MOST_LOOPS, owner, "loops", f"at most {MOST_LOOPS}", L)
+def _sizes(samples: object, loops: object) -> tuple[int, int]:
+    n = positive_integer(samples, "samples")
+    L = positive_integer(loops, "loops")
+    require(L <= MOST_LOOPS, "loops", f"at most {MOST_LOOPS}", L)
     return n, L
 
 
 def _weights(
-    owner: str, A: object, u: object, covariance: object
+    A: object, u: object, covariance: object
 ) -> tuple[Float[Array, "d d"], Float[Array, " d"], Float[Array, "d d"]]:
     with jax.ensure_compile_time_eval():  # a constant is checked even inside `jit`
-        Sigma = covariance_matrix(covariance, owner)
+        Sigma = covariance_matrix(covariance)
         d = Sigma.shape[0]
-        A = square_matrix(A, owner, "A", dimension=d)
+        A = square_matrix(A, "A", dimension=d)
         u = jnp.zeros(d) if u is None else jnp.asarray(u)
-        require(
-            u.shape == (d,), owner, "u", f"a vector of length {d}", f"shape {u.shape}"
-        )
-        finite_array(u, owner, "u")
+        require(u.shape == (d,), "u", f"a vector of length {d}", f"shape {u.shape}")
+        finite_array(u, "u")
     return A, u, Sigma
 
 

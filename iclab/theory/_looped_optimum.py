@@ -10,7 +10,12 @@ import mpmath
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.core import array_size, checked, finite_number, positive_integer, require
+from iclab.core import (
+    Natural,
+    NonNegative,
+    checked,
+    require,
+)
 from iclab.theory._looped_loss import MOST_LOOPS
 from iclab.theory._wishart_moments import wishart_moments
 from iclab.theory._wishart_quadrature import (
@@ -31,12 +36,12 @@ _MOST_LIMIT_LOOPS = 10**6
 
 @checked
 def looped_optimum(
-    dimension: int,
-    samples: int,
-    loops: int,
+    dimension: Natural,
+    samples: Natural,
+    loops: Natural,
     *,
-    noise_variance: float | int = 0.0,
-    signal_variance: float | int = 1.0,
+    noise_variance: NonNegative = 0.0,
+    signal_variance: NonNegative = 1.0,
 ) -> tuple[float, float]:
     r"""The best symmetric weights of a looped transformer, A = a Σ⋆⁻¹, and their loss.
 
@@ -67,15 +72,12 @@ def looped_optimum(
     Differs from the paper: exact, where the paper has 1 ± 8δd^{1/(2L)}; labels there
         have no noise.
     """
-    owner = "looped_optimum"
-    d = array_size(dimension, owner, "dimension")
-    n = positive_integer(samples, owner, "samples")
-    L = positive_integer(loops, owner, "loops")
-    require(L <= MOST_LOOPS, owner, "loops", f"at most {MOST_LOOPS}", L)
-    finite_number(noise_variance, owner, "noise_variance", at_least=0)
-    finite_number(signal_variance, owner, "signal_variance", at_least=0)
+    d = dimension
+    n = samples
+    L = loops
+    require(L <= MOST_LOOPS, "loops", f"at most {MOST_LOOPS}", L)
     noise, signal = float(noise_variance), float(signal_variance)
-    require(signal > 0, owner, "signal_variance", "> 0", signal)
+    require(signal > 0, "signal_variance", "> 0", signal)
     if noise == 0:
         step, loss = _looped_optimum(d, n, L)
     else:
@@ -84,7 +86,7 @@ def looped_optimum(
 
 
 @checked
-def looped_expansion(dimension: int, loops: int) -> tuple[float, float]:
+def looped_expansion(dimension: Natural, loops: Natural) -> tuple[float, float]:
     r"""How the looped optimum approaches Σ⋆⁻¹ as the prompt grows.
 
     $$a^\star=1-\frac\kappa n+O(n^{-2}),\qquad\text{loss}=\frac C{n^L}\,(1+O(n^{-1}))$$
@@ -98,10 +100,9 @@ def looped_expansion(dimension: int, loops: int) -> tuple[float, float]:
     Assumes: as `looped_optimum`, L ≤ 16.
     Differs from the paper: Theorem 3.2 bounds the loss by a multiple of n^{−1/2}.
     """
-    owner = "looped_expansion"
-    d = array_size(dimension, owner, "dimension")
-    L = positive_integer(loops, owner, "loops")
-    require(L <= _MOST_EXPANDED_LOOPS, owner, "loops", f"≤ {_MOST_EXPANDED_LOOPS}", L)
+    d = dimension
+    L = loops
+    require(L <= _MOST_EXPANDED_LOOPS, "loops", f"≤ {_MOST_EXPANDED_LOOPS}", L)
     even, odd, lower = (_central_moment(d, k) for k in (2 * L, 2 * L - 1, 2 * L - 2))
     C = even[L]
     kappa = (C + odd[L]) / ((2 * L - 1) * lower[L - 1])
@@ -110,7 +111,7 @@ def looped_expansion(dimension: int, loops: int) -> tuple[float, float]:
 
 @checked
 def marchenko_pastur_looped_optimum(
-    ratio: float | int, loops: int
+    ratio: float | int, loops: Natural
 ) -> tuple[float, float]:
     r"""The result of `looped_optimum` in the limit d, n → ∞ with d/n → c.
 
@@ -126,11 +127,10 @@ def marchenko_pastur_looped_optimum(
     Assumes: the limit at fixed ratio, otherwise as `looped_optimum`.
     Differs from the paper: no paper states it.
     """
-    owner = "marchenko_pastur_looped_optimum"
-    c = positive_ratio(ratio, owner)
-    L = positive_integer(loops, owner, "loops")
+    c = positive_ratio(ratio)
+    L = loops
     rule = f"at most {_MOST_LIMIT_LOOPS:,}, one term of the sum each"
-    require(L <= _MOST_LIMIT_LOOPS, owner, "loops", rule, L)
+    require(L <= _MOST_LIMIT_LOOPS, "loops", rule, L)
     x = c / (1 + c) ** 2
     gained, term = 0.0, 1.0  # C_j xʲ, from one to the next without large numbers
     for j in range(L):
@@ -141,7 +141,7 @@ def marchenko_pastur_looped_optimum(
 
 @checked
 def looped_flow(
-    step: Float[Array, ""] | float | int, dimension: int, samples: int, loops: int
+    step: Float[Array, ""] | float | int, dimension: int, samples: int, loops: Natural
 ) -> Float[Array, ""]:
     r"""Speed of gradient flow on the loss at A = a I, for inputs of covariance I.
 
@@ -154,17 +154,18 @@ def looped_flow(
     Assumes: Σ⋆ = I, w ~ N(0, I), u = 0, L ≤ 64.
     Differs from the paper: exact along A = a I, where the paper has a bound.
     """
-    owner = "looped_flow"
-    finite_number(step, owner, "step")
-    L = positive_integer(loops, owner, "loops")
-    require(L <= MOST_LOOPS, owner, "loops", f"at most {MOST_LOOPS}", L)
+    L = loops
+    require(L <= MOST_LOOPS, "loops", f"at most {MOST_LOOPS}", L)
     h, weight = wishart_quadrature(dimension, samples, 2 * L)
     return 2 * L * weight @ (h * (1 - step * h) ** (2 * L - 1))
 
 
 @checked
 def looped_flow_limit(
-    time: Float[Array, "*times"] | float | int, loops: int, *, start: float | int = 0.0
+    time: Float[Array, "*times"] | float | int,
+    loops: Natural,
+    *,
+    start: float | int = 0.0,
 ) -> Float[Array, "*times"]:
     r"""The flow of `looped_flow` in the limit of infinitely many samples, solved.
 
@@ -177,9 +178,7 @@ def looped_flow_limit(
     Assumes: Σ⋆ = I, n = ∞.
     Differs from the paper: solved, where the paper has a bound.
     """
-    owner = "looped_flow_limit"
-    L = positive_integer(loops, owner, "loops")
-    finite_number(start, owner, "start")
+    L = loops
     t = jnp.asarray(time, float)
     gap = 1.0 - start
     if L == 1:
@@ -241,7 +240,7 @@ def _noisy_optimum(d: int, n: int, L: int, tau: float) -> tuple[float, float]:
         known = (
             f"{tau:.3g} for `noise_variance`/(n `signal_variance`), d = {d}, n = {n}"
         )
-        require(bool(found), "looped_optimum", "noise_variance", rule, known)
+        require(bool(found), "noise_variance", rule, known)
         step = min(found, key=loss)
         return float(step), float(loss(step))
 

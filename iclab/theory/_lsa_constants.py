@@ -5,13 +5,12 @@ from jaxtyping import Array, Float
 
 from iclab.core import (
     Count,
+    Covariance,
+    NonNegative,
     checked,
-    covariance_matrix,
     finite_number,
     is_traced,
-    positive_integer,
     require,
-    square_matrix,
 )
 from iclab.theory._lsa_optimum import gamma_matrix, random_covariance_coefficients
 from iclab.theory._moment_table import moment_table
@@ -19,7 +18,7 @@ from iclab.theory._moment_table import moment_table
 
 @checked
 def largest_initial_scale(
-    covariance: Float[Array, "d d"], context_length: Count
+    covariance: Covariance, context_length: Count
 ) -> Float[Array, ""]:
     r"""Supremum of the start scales σ for which convergence is proved,
     $\sigma^2<2/(\sqrt d\,\lVert\Gamma\rVert_{op})$, with Λ = `covariance` and
@@ -29,8 +28,8 @@ def largest_initial_scale(
     Assumes: a balanced start, Assumption 3.3.
     Differs from the paper: nothing.
     """
-    Lambda = covariance_matrix(covariance, "largest_initial_scale")
-    N = positive_integer(context_length, "largest_initial_scale", "context_length")
+    Lambda = covariance
+    N = context_length
     return jnp.sqrt(
         2 / (jnp.sqrt(len(Lambda)) * _operator_norm(gamma_matrix(Lambda, N)))
     )
@@ -40,7 +39,7 @@ def largest_initial_scale(
 def largest_initial_scale_random_covariance(
     moments: Float[Array, "3 d"],
     theta: Float[Array, "d d"],
-    gamma_norm: float | Float[Array, ""],
+    gamma_norm: NonNegative,
 ) -> Float[Array, ""]:
     r"""The same for random covariances, $\sigma^2<2\lVert\mathbb E\Lambda_\tau\Theta
     \rVert_F^2\,/\,(\sqrt d\;\mathbb E\lVert\Gamma_\tau\rVert_{op}\lVert\Lambda_\tau
@@ -51,10 +50,8 @@ def largest_initial_scale_random_covariance(
     Assumes: a balanced start, Assumption 3.3, and E Λ_τ Θ ≠ 0.
     Differs from the paper: nothing.
     """
-    owner = "largest_initial_scale_random_covariance"
-    moments = moment_table(moments, owner)
-    Theta = square_matrix(theta, owner, "theta", dimension=moments.shape[1])
-    finite_number(gamma_norm, owner, "gamma_norm", at_least=0)
+    moments = moment_table(moments)
+    Theta = theta
     alignment = jnp.sum((moments[0][:, None] * Theta) ** 2)
     return jnp.sqrt(2 * alignment / (jnp.sqrt(len(Theta)) * gamma_norm))
 
@@ -71,11 +68,10 @@ def expected_gamma_norm(
     Assumes: rows independent.
     Differs from the paper: nothing.
     """
-    owner = "expected_gamma_norm"
-    N = positive_integer(context_length, owner, "context_length")
+    N = context_length
     enough = diagonals.ndim == 2 and len(diagonals) >= 2
     rule = "at least two draws of a diagonal, in rows"
-    require(enough, owner, "diagonals", rule, f"shape {diagonals.shape}")
+    require(enough, "diagonals", rule, f"shape {diagonals.shape}")
     largest = jnp.max(diagonals, axis=1)
     norm = (1 + 1 / N) * largest + jnp.sum(diagonals, axis=1) / N
     values = norm * jnp.sum(diagonals**2, axis=1)
@@ -84,7 +80,7 @@ def expected_gamma_norm(
 
 @checked
 def last_weight_bound(
-    covariance: Float[Array, "d d"],
+    covariance: Covariance,
     context_length: Count,
     theta: Float[Array, "d d"],
     scale: float | Float[Array, ""],
@@ -100,11 +96,9 @@ def last_weight_bound(
     Assumes: σ below `largest_initial_scale`.
     Differs from the paper: nothing.
     """
-    owner = "last_weight_bound"
-    Lambda = covariance_matrix(covariance, owner)
-    positive_integer(context_length, owner, "context_length")
-    Theta = square_matrix(theta, owner, "theta", dimension=len(Lambda))
-    _below(owner, scale, largest_initial_scale(Lambda, context_length))
+    Lambda = covariance
+    Theta = theta
+    _below(scale, largest_initial_scale(Lambda, context_length))
     d, gamma = len(Lambda), _operator_norm(gamma_matrix(Lambda, context_length))
     room = 2 - jnp.sqrt(d) * scale**2 * gamma
     alignment = jnp.sum((Lambda @ Theta) ** 2)
@@ -144,7 +138,7 @@ def last_weight_bound_random_covariance(
     moments: Float[Array, "3 d"],
     theta: Float[Array, "d d"],
     scale: float | Float[Array, ""],
-    gamma_norm: float | Float[Array, ""],
+    gamma_norm: NonNegative,
 ) -> Float[Array, ""]:
     r"""Lower bound that u₋₁ keeps when covariances are random.
 
@@ -158,12 +152,10 @@ def last_weight_bound_random_covariance(
     Assumes: σ below `largest_initial_scale_random_covariance`.
     Differs from the paper: nothing.
     """
-    owner = "last_weight_bound_random_covariance"
-    moments = moment_table(moments, owner)
-    Theta = square_matrix(theta, owner, "theta", dimension=moments.shape[1])
-    finite_number(gamma_norm, owner, "gamma_norm", at_least=0)
+    moments = moment_table(moments)
+    Theta = theta
     limit = largest_initial_scale_random_covariance(moments, Theta, gamma_norm)
-    _below(owner, scale, limit)
+    _below(scale, limit)
     d, alignment = len(Theta), jnp.sum((moments[0][:, None] * Theta) ** 2)
     room = 2 * alignment - jnp.sqrt(d) * scale**2 * gamma_norm
     return jnp.sqrt(scale**2 / (2 * jnp.sqrt(d) * jnp.max(moments[1])) * room)
@@ -194,11 +186,9 @@ def _operator_norm(matrix: Float[Array, "d d"]) -> Float[Array, ""]:
     return jnp.linalg.eigvalsh(matrix)[-1]
 
 
-def _below(
-    owner: str, scale: float | Float[Array, ""], limit: Float[Array, ""]
-) -> None:
+def _below(scale: float | Float[Array, ""], limit: Float[Array, ""]) -> None:
     """Refuse a start scale for which the bounds say nothing (and would be NaN)."""
-    finite_number(scale, owner, "scale", at_least=0)
+    finite_number(scale, "scale", at_least=0)
     if not is_traced(scale) and not is_traced(limit):
         rule = f"below {float(limit):.6g}, where the proof ends"
-        require(float(scale) < float(limit), owner, "scale", rule, float(scale))
+        require(float(scale) < float(limit), "scale", rule, float(scale))

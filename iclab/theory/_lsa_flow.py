@@ -5,10 +5,8 @@ from jaxtyping import Array, Float
 
 from iclab.core import (
     Count,
+    Covariance,
     checked,
-    covariance_matrix,
-    positive_integer,
-    square_matrix,
 )
 from iclab.theory._lsa_optimum import gamma_matrix, random_covariance_coefficients
 from iclab.theory._moment_table import moment_table
@@ -18,7 +16,7 @@ from iclab.theory._moment_table import moment_table
 def lsa_flow(
     U11: Float[Array, "d d"],
     u_last: Float[Array, ""],
-    covariance: Float[Array, "d d"],
+    covariance: Covariance,
     context_length: Count,
 ) -> tuple[Float[Array, "d d"], Float[Array, ""]]:
     r"""Time derivatives of (U₁₁, u₋₁) under gradient flow on the population loss.
@@ -33,9 +31,8 @@ def lsa_flow(
     Assumes: u₁₂ = u₂₁ = 0, which the flow keeps; y = ⟨w, x⟩, w ~ N(0, I), x ~ N(0, Λ).
     Differs from the paper: nothing.
     """
-    Lambda = covariance_matrix(covariance, "lsa_flow")
-    N = positive_integer(context_length, "lsa_flow", "context_length")
-    U11 = square_matrix(U11, "lsa_flow", "U11", dimension=len(Lambda))
+    Lambda = covariance
+    N = context_length
     drift = gamma_matrix(Lambda, N) @ Lambda @ U11 @ Lambda
     drive = Lambda @ Lambda
     dU11 = -(u_last**2) * drift + u_last * drive
@@ -63,9 +60,7 @@ def lsa_flow_random_covariance(
     Assumes: u₁₂ = u₂₁ = 0; random covariances are diagonal with independent entries.
     Differs from the paper: nothing.
     """
-    owner = "lsa_flow_random_covariance"
-    moments = moment_table(moments, owner)
-    U11 = square_matrix(U11, owner, "U11", dimension=moments.shape[1])
+    moments = moment_table(moments)
     _, xi, zeta = random_covariance_coefficients(moments, context_length)
     drive = jnp.diag(xi)
     dU11 = -(u_last**2) * zeta * U11 + u_last * drive

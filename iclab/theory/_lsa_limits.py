@@ -3,7 +3,10 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import checked, finite_number
+from iclab.core import (
+    NonNegative,
+    checked,
+)
 from iclab.theory._moment_table import moment_table
 
 
@@ -21,7 +24,7 @@ def lsa_limit_factor(moments: Float[Array, "3 d"]) -> Float[Array, " d"]:
     Assumes: M, N → ∞; training and test covariances have the same law.
     Differs from the paper: nothing.
     """
-    first, second, third = moment_table(moments, "lsa_limit_factor")
+    first, second, third = moment_table(moments)
     return first * second / third
 
 
@@ -29,7 +32,7 @@ def lsa_limit_factor(moments: Float[Array, "3 d"]) -> Float[Array, " d"]:
 def lsa_limit_risk(
     training_moments: Float[Array, "3 d"],
     test_moments: Float[Array, "3 d"],
-    scale: float | Float[Array, ""] = 1.0,
+    scale: NonNegative = 1.0,
 ) -> Float[Array, ""]:
     r"""Error of the trained linear attention for infinitely long prompts.
 
@@ -44,9 +47,7 @@ def lsa_limit_risk(
     Assumes: M, N → ∞, y = ⟨w, x⟩, w ~ N(0, I).
     Differs from the paper: it draws the line without writing it down.
     """
-    owner = "lsa_limit_risk"
-    finite_number(scale, owner, "scale", at_least=0)
-    _, second, third = moment_table(training_moments, owner, "training_moments")
+    _, second, third = moment_table(training_moments, "training_moments")
     p, c = second / third, scale
-    m1, m2, m3 = moment_table(test_moments, owner, "test_moments")
+    m1, m2, m3 = moment_table(test_moments, "test_moments")
     return jnp.sum(c * m1 - 2 * p * c**2 * m2 + p**2 * c**3 * m3)

@@ -9,9 +9,8 @@ from jaxtyping import Array, Float
 
 from iclab.core import (
     Count,
+    Covariance,
     checked,
-    covariance_matrix,
-    positive_integer,
     square_matrix,
 )
 from iclab.theory._moment_table import moment_table
@@ -21,7 +20,7 @@ from iclab.theory._moment_table import moment_table
 def lsa_loss(
     U11: Float[Array, "d d"],
     u_last: Float[Array, ""] | float,
-    covariance: Float[Array, "d d"],
+    covariance: Covariance,
     context_length: Count,
 ) -> Float[Array, ""]:
     r"""Exact population loss where the off-diagonal blocks of the weights are zero.
@@ -36,9 +35,8 @@ def lsa_loss(
     Assumes: y = ⟨w, x⟩ without noise, w ~ N(0, I), x ~ N(0, Λ).
     Differs from the paper: ℓ̃ of (5.5) is this minus tr(Λ)/2.
     """
-    Lambda = covariance_matrix(covariance, "lsa_loss")
-    N = positive_integer(context_length, "lsa_loss", "context_length")
-    square_matrix(U11, "lsa_loss", "U11", dimension=len(Lambda))
+    Lambda = covariance
+    N = context_length
     return 0.5 * _odd_part(u_last * U11, Lambda, N)
 
 
@@ -46,7 +44,7 @@ def lsa_loss(
 def lsa_full_loss(
     key_query: Float[Array, "k k"],
     value_projection: Float[Array, "k k"],
-    covariance: Float[Array, "d d"],
+    covariance: Covariance,
     context_length: Count,
 ) -> Float[Array, ""]:
     r"""Exact population loss at any weights, off-diagonal blocks included.
@@ -65,12 +63,11 @@ def lsa_full_loss(
     Assumes: y = ⟨w, x⟩ without noise, w ~ N(0, I), x ~ N(0, Λ).
     Differs from the paper: it writes the expectation only where p = q = 0.
     """
-    owner = "lsa_full_loss"
-    Lambda = covariance_matrix(covariance, owner)
-    N = positive_integer(context_length, owner, "context_length")
+    Lambda = covariance
+    N = context_length
     d = len(Lambda)
-    W_KQ = square_matrix(key_query, owner, "key_query", dimension=d + 1)
-    W_PV = square_matrix(value_projection, owner, "value_projection", dimension=d + 1)
+    W_KQ = square_matrix(key_query, "key_query", dimension=d + 1)
+    W_PV = square_matrix(value_projection, "value_projection", dimension=d + 1)
     A, q = W_KQ[:d, :d], W_KQ[d, :d]
     p, c = W_PV[d, :d], W_PV[d, d]
 
@@ -134,10 +131,8 @@ def lsa_loss_random_covariance(
     Assumes: Λ_τ diagonal with independent entries; y = ⟨w, x⟩, w ~ N(0, I).
     Differs from the paper: ℓ_rdm of (C.5) is this minus E tr(Λ_τ)/2.
     """
-    owner = "lsa_loss_random_covariance"
-    moments = moment_table(moments, owner)
-    N = positive_integer(context_length, owner, "context_length")
-    square_matrix(U11, owner, "U11", dimension=moments.shape[1])
+    moments = moment_table(moments)
+    N = context_length
     T = _triple_moments(moments)
     # E[(1 + 1/N) λᵢ²λₖ + λᵢλₖ tr(Λ)/N], the weight of U²ᵢₖ in E tr(Λ̂UΛUᵀΛ̂).
     weight = (1 + 1 / N) * jnp.einsum("iik->ik", T) + jnp.einsum("ikm->ik", T) / N

@@ -5,18 +5,16 @@ from jaxtyping import Array, Float
 
 from iclab.core import (
     Count,
+    Covariance,
+    NonNegative,
+    SecondMoment,
     checked,
-    covariance_matrix,
-    finite_number,
-    positive_integer,
 )
 from iclab.theory._moment_table import moment_table
 
 
 @checked
-def gamma_matrix(
-    covariance: Float[Array, "d d"], context_length: Count
-) -> Float[Array, "d d"]:
+def gamma_matrix(covariance: Covariance, context_length: Count) -> Float[Array, "d d"]:
     r"""Second moment of the sample covariance, divided by the covariance.
 
     $$\Gamma=\big(1+\tfrac1N\big)\Lambda+\tfrac1N\operatorname{tr}(\Lambda)I,
@@ -29,18 +27,18 @@ def gamma_matrix(
     Assumes: x ~ N(0, Λ).
     Differs from the paper: nothing.
     """
-    Lambda = covariance_matrix(covariance, "gamma_matrix")
-    N = positive_integer(context_length, "gamma_matrix", "context_length")
+    Lambda = covariance
+    N = context_length
     return (1 + 1 / N) * Lambda + jnp.trace(Lambda) / N * jnp.eye(len(Lambda))
 
 
 @checked
 def optimal_preconditioner(
-    covariance: Float[Array, "d d"],
+    covariance: Covariance,
     context_length: Count,
     *,
-    weight_covariance: Float[Array, "d d"] | None = None,
-    noise_variance: float | int | Float[Array, ""] = 0.0,
+    weight_covariance: SecondMoment | None = None,
+    noise_variance: NonNegative = 0.0,
 ) -> Float[Array, "d d"]:
     r"""Matrix that a trained one-layer linear attention applies to the gradient.
 
@@ -57,17 +55,13 @@ def optimal_preconditioner(
     Assumes: y = ⟨w, x⟩ + noise, w ~ N(0, Ω), x ~ N(0, Λ).
     Differs from the paper: nothing for Ω = I, σ = 0.
     """
-    owner = "optimal_preconditioner"
-    Lambda = covariance_matrix(covariance, owner)
-    N = positive_integer(context_length, owner, "context_length")
-    finite_number(noise_variance, owner, "noise_variance", at_least=0)
+    Lambda = covariance
+    N = context_length
     d = len(Lambda)
     if weight_covariance is None:
         noise = jnp.asarray(noise_variance, float) / N * jnp.eye(d)
         return jnp.linalg.inv(gamma_matrix(Lambda, N) + noise)
-    Omega = covariance_matrix(
-        weight_covariance, owner, "weight_covariance", dimension=d, singular=True
-    )
+    Omega = weight_covariance
     power = jnp.trace(Omega @ Lambda) + noise_variance
     shrunk = (1 + 1 / N) * Lambda @ Omega + power / N * jnp.eye(d)
     return Omega @ jnp.linalg.inv(shrunk)
@@ -75,7 +69,7 @@ def optimal_preconditioner(
 
 @checked
 def lsa_optimum(
-    covariance: Float[Array, "d d"], context_length: Count
+    covariance: Covariance, context_length: Count
 ) -> tuple[Float[Array, "d+1 d+1"], Float[Array, "d+1 d+1"]]:
     r"""Weights (W_KQ, W_PV) that gradient flow reaches from a balanced start.
 
@@ -90,8 +84,8 @@ def lsa_optimum(
     Assumes: as `optimal_preconditioner`.
     Differs from the paper: nothing.
     """
-    Lambda = covariance_matrix(covariance, "lsa_optimum")
-    N = positive_integer(context_length, "lsa_optimum", "context_length")
+    Lambda = covariance
+    N = context_length
     return _balanced_weights(optimal_preconditioner(Lambda, N))
 
 
@@ -112,10 +106,8 @@ def random_covariance_coefficients(
     Assumes: independent diagonal entries, each with its own distribution.
     Differs from the paper: ζ is given its natural diagonal.
     """
-    first, second, third = moment_table(moments, "random_covariance_coefficients")
-    N = positive_integer(
-        context_length, "random_covariance_coefficients", "context_length"
-    )
+    first, second, third = moment_table(moments)
+    N = context_length
     total = jnp.sum(first)
     gamma = (N + 1) / N * third + (third + second * (total - first)) / N
     cross = second[:, None] * first[None, :]
@@ -143,10 +135,8 @@ def lsa_optimum_random_covariance(
     positive entries that have three moments.
     Differs from the paper: nothing.
     """
-    moments = moment_table(moments, "lsa_optimum_random_covariance")
-    N = positive_integer(
-        context_length, "lsa_optimum_random_covariance", "context_length"
-    )
+    moments = moment_table(moments)
+    N = context_length
     gamma, xi, _ = random_covariance_coefficients(moments, N)
     return _balanced_weights(jnp.diag(xi / gamma))
 

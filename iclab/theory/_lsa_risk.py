@@ -7,14 +7,15 @@ from jaxtyping import Array, Float
 
 from iclab.core import (
     Count,
+    Covariance,
+    NonNegative,
+    SecondMoment,
     checked,
     covariance_matrix,
     finite_array,
-    finite_number,
     is_traced,
-    positive_integer,
+    refuse,
     require,
-    square_matrix,
 )
 from iclab.theory._lsa_optimum import optimal_preconditioner
 
@@ -26,13 +27,13 @@ _ROUND_OFF = 1e-8
 @checked
 def lsa_risk(
     preconditioner: Float[Array, "d d"],
-    covariance: Float[Array, "d d"],
+    covariance: SecondMoment,
     examples: Count,
     *,
-    query_covariance: Float[Array, "d d"] | None = None,
+    query_covariance: SecondMoment | None = None,
     weight: Float[Array, " d"] | None = None,
     weight_covariance: Float[Array, "d d"] | None = None,
-    noise_variance: float | Float[Array, ""] = 0.0,
+    noise_variance: NonNegative = 0.0,
 ) -> Float[Array, ""]:
     r"""Exact expected squared error of $\hat y=x_q^\top P\,\frac1M\sum_iy_ix_i$.
 
@@ -57,18 +58,14 @@ def lsa_risk(
     y_i = ⟨w, x_i⟩ + noise.
     Differs from the paper: the target ⟨w, x_q⟩ has no noise; add σ² for a noisy one.
     """
-    owner = "lsa_risk"
-    P = square_matrix(preconditioner, owner, "preconditioner")
+    P = preconditioner
     d = len(P)
-    Lambda = covariance_matrix(covariance, owner, dimension=d, singular=True)
-    M = positive_integer(examples, owner, "examples")
+    Lambda = covariance
+    M = examples
     Q = Lambda
     if query_covariance is not None:
-        Q = covariance_matrix(
-            query_covariance, owner, "query_covariance", dimension=d, singular=True
-        )
-    Omega = _weight_second_moment(owner, d, weight, weight_covariance)
-    finite_number(noise_variance, owner, "noise_variance", at_least=0)
+        Q = query_covariance
+    Omega = _weight_second_moment(d, weight, weight_covariance)
 
     K = P.T @ Q @ P
     LKL = Lambda @ K @ Lambda
@@ -79,9 +76,9 @@ def lsa_risk(
 
 @checked
 def best_linear_risk(
-    covariance: Float[Array, "d d"],
+    covariance: Covariance,
     cross_moment: Float[Array, " d"],
-    label_second_moment: float | Float[Array, ""],
+    label_second_moment: NonNegative,
 ) -> Float[Array, ""]:
     r"""Error of the best linear predictor, $\mathbb Ey^2-b^\top\Lambda^{-1}b$.
 
@@ -91,25 +88,23 @@ def best_linear_risk(
     Assumes: x ~ N(0, Λ) or any law with that second moment; E y² < ∞.
     Differs from the paper: it forgets the last hypothesis.
     """
-    owner = "best_linear_risk"
-    Lambda = covariance_matrix(covariance, owner)
-    b = _vector(owner, "cross_moment", cross_moment, len(Lambda))
-    finite_number(label_second_moment, owner, "label_second_moment", at_least=0)
+    Lambda = covariance
+    b = _vector("cross_moment", cross_moment, len(Lambda))
     explained = b @ jnp.linalg.solve(Lambda, b)
     risk = label_second_moment - explained
     if not is_traced(risk):
         rule = f"≥ bᵀΛ⁻¹b = {float(explained):.6g} of `cross_moment` b"
         holds = float(risk) >= -_ROUND_OFF * float(explained)
-        require(holds, owner, "label_second_moment", rule, label_second_moment)
+        require(holds, "label_second_moment", rule, label_second_moment)
     return jnp.maximum(risk, 0)
 
 
 @checked
 def nonlinear_risk(
     best_weight: Float[Array, " d"],
-    label_covariance: Float[Array, "d d"],
-    best_risk: float | Float[Array, ""],
-    covariance: Float[Array, "d d"],
+    label_covariance: SecondMoment,
+    best_risk: NonNegative,
+    covariance: Covariance,
     context_length: Count,
     examples: Count,
 ) -> Float[Array, ""]:
@@ -129,16 +124,12 @@ def nonlinear_risk(
     x ~ N(0, Λ), E y² and E[y²xxᵀ] finite.
     Differs from the paper: E y² < ∞ is assumed, without which the first term is ∞.
     """
-    owner = "nonlinear_risk"
-    Lambda = covariance_matrix(covariance, owner)
+    Lambda = covariance
     d = len(Lambda)
-    a = _vector(owner, "best_weight", best_weight, d)
-    Sigma = covariance_matrix(
-        label_covariance, owner, "label_covariance", dimension=d, singular=True
-    )
-    finite_number(best_risk, owner, "best_risk", at_least=0)
-    N = positive_integer(context_length, owner, "context_length")
-    M = positive_integer(examples, owner, "examples")
+    a = _vector("best_weight", best_weight, d)
+    Sigma = label_covariance
+    N = context_length
+    M = examples
     inverse = optimal_preconditioner(Lambda, N)
     G = inverse @ inverse @ Lambda
     trace = jnp.trace(Lambda)
@@ -152,9 +143,9 @@ def nonlinear_risk(
 
 @checked
 def linear_label_covariance(
-    covariance: Float[Array, "d d"],
+    covariance: SecondMoment,
     weight: Float[Array, " d"],
-    noise_variance: float | Float[Array, ""] = 0.0,
+    noise_variance: NonNegative = 0.0,
 ) -> Float[Array, "d d"]:
     r"""Cov(xy) for linear labels, $(\lVert w\rVert_\Lambda^2+\sigma^2)\Lambda
     +\Lambda ww^\top\Lambda$, with Λ = `covariance`, w = `weight`,
@@ -164,17 +155,15 @@ def linear_label_covariance(
     Assumes: x ~ N(0, Λ), noise independent of x.
     Differs from the paper: noise is added.
     """
-    owner = "linear_label_covariance"
-    Lambda = covariance_matrix(covariance, owner, singular=True)
-    w = _vector(owner, "weight", weight, len(Lambda))
-    finite_number(noise_variance, owner, "noise_variance", at_least=0)
+    Lambda = covariance
+    w = _vector("weight", weight, len(Lambda))
     Lw = Lambda @ w
     return (w @ Lw + noise_variance) * Lambda + jnp.outer(Lw, Lw)
 
 
 @checked
 def lsa_risk_bound(
-    covariance: Float[Array, "d d"],
+    covariance: Covariance,
     context_length: Count,
     examples: Count,
     weight: Float[Array, " d"] | None = None,
@@ -196,14 +185,13 @@ def lsa_risk_bound(
     Assumes: as `lsa_risk` with the preconditioner of `optimal_preconditioner`.
     Differs from the paper: nothing.
     """
-    owner = "lsa_risk_bound"
-    Lambda = covariance_matrix(covariance, owner)
-    N = positive_integer(context_length, owner, "context_length")
-    M = positive_integer(examples, owner, "examples")
+    Lambda = covariance
+    N = context_length
+    M = examples
     d, trace = len(Lambda), jnp.trace(Lambda)
     if weight is None:
         return (d + 1) * trace / M + _length_factor(Lambda) * trace / N**2
-    w = _vector(owner, "weight", weight, d)
+    w = _vector("weight", weight, d)
     energy = w @ Lambda @ w
     inverse_energy = w @ jnp.linalg.solve(Lambda, w)
     length = energy + 2 * (w @ w) * trace + inverse_energy * trace**2
@@ -211,9 +199,7 @@ def lsa_risk_bound(
 
 
 @checked
-def sample_complexity(
-    covariance: Float[Array, "d d"], accuracy: float
-) -> tuple[int, int]:
+def sample_complexity(covariance: Covariance, accuracy: float) -> tuple[int, int]:
     r"""Lengths (M of the test prompt, N of the training prompts) that suffice.
 
     $$M\ge 2(d+1)\operatorname{tr}(\Lambda)\,\varepsilon^{-1},\qquad
@@ -227,11 +213,10 @@ def sample_complexity(
     Differs from the paper: ε^{-1/2} stands outside the root (inside, as printed in our
     copy, the lengths do not suffice).
     """
-    owner = "sample_complexity"
-    Lambda = covariance_matrix(covariance, owner)
+    Lambda = covariance
     epsilon = float(accuracy)
     holds = epsilon > 0 and math.isfinite(epsilon)
-    require(holds, owner, "accuracy", "> 0 and finite", accuracy)
+    require(holds, "accuracy", "> 0 and finite", accuracy)
     d, trace = len(Lambda), float(jnp.trace(Lambda))
     factor = float(_length_factor(Lambda))
     examples = math.ceil(2 * (d + 1) * trace / epsilon)
@@ -246,32 +231,27 @@ def _length_factor(Lambda: Float[Array, "d d"]) -> Float[Array, ""]:
 
 
 def _weight_second_moment(
-    owner: str,
     dimension: int,
     weight: Float[Array, " d"] | None,
     weight_covariance: Float[Array, "d d"] | None,
 ) -> Float[Array, "d d"]:
     """E[wwᵀ] of a fixed weight, or of a random one with mean zero."""
     if weight is not None and weight_covariance is not None:
-        raise ValueError(
-            f"{owner}: give `weight` (fixed) or `weight_covariance` (random), not both"
-        )
+        refuse("give `weight` (fixed) or `weight_covariance` (random), not both")
     if weight is not None:
-        w = _vector(owner, "weight", weight, dimension)
+        w = _vector("weight", weight, dimension)
         return jnp.outer(w, w)
     if weight_covariance is not None:
         name = "weight_covariance"
         return covariance_matrix(
-            weight_covariance, owner, name, dimension=dimension, singular=True
+            weight_covariance, name, dimension=dimension, singular=True
         )
     return jnp.eye(dimension)
 
 
-def _vector(
-    owner: str, name: str, value: Float[Array, " d"], dimension: int
-) -> Float[Array, " d"]:
+def _vector(name: str, value: Float[Array, " d"], dimension: int) -> Float[Array, " d"]:
     vector = jnp.asarray(value, dtype=float)
     rule = f"a vector of dimension {dimension}"
-    require(vector.shape == (dimension,), owner, name, rule, f"shape {vector.shape}")
-    finite_array(vector, owner, name)
+    require(vector.shape == (dimension,), name, rule, f"shape {vector.shape}")
+    finite_array(vector, name)
     return vector

@@ -8,15 +8,15 @@ from iclab.core import finite_array, is_traced, require
 
 
 def moment_table(
-    moments: Float[Array, "3 d"], owner: str, name: str = "moments"
+    moments: Float[Array, "3 d"], name: str = "moments"
 ) -> Float[Array, "3 d"]:
     """Check a table of E λ, E λ², E λ³, a column for each diagonal entry."""
     table = jnp.asarray(moments, dtype=float)
     shaped = table.ndim == 2 and table.shape[0] == 3 and table.shape[1] >= 1
     rule = "a 3×d table of E λ, E λ², E λ³"
-    require(shaped, owner, name, rule, f"shape {table.shape}")
-    finite_array(table, owner, name)
+    require(shaped, name, rule, f"shape {table.shape}")
+    finite_array(table, name)
     if not is_traced(table):
         smallest = float(np.min(np.asarray(table)))
-        require(smallest > 0, owner, name, "positive", f"an entry {smallest:.3g}")
+        require(smallest > 0, name, "positive", f"an entry {smallest:.3g}")
     return table

@@ -9,7 +9,14 @@ import mpmath
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.core import array_size, checked, finite_number, positive_integer, require
+from iclab.core import (
+    Natural,
+    Size,
+    checked,
+    finite_number,
+    positive_integer,
+    require,
+)
 from iclab.theory._linear_transformer_loss import layer_numbers, scalar_filter
 from iclab.theory._wishart_moments import wishart_moments
 from iclab.theory._wishart_quadrature import (
@@ -36,8 +43,8 @@ _SMALLEST_LOSS = 1e-30
 
 @checked
 def optimal_steps(
-    dimension: int,
-    samples: int,
+    dimension: Natural,
+    samples: Natural,
     layers: int,
     *,
     noise_variance: float | int = 0.0,
@@ -71,11 +78,10 @@ def optimal_steps(
     Differs from the paper: a_i = −η_i; the paper proves that stationary points exist,
         for labels without noise.
     """
-    owner = "optimal_steps"
-    d = array_size(dimension, owner, "dimension")
-    n = positive_integer(samples, owner, "samples")
-    k = _layers(owner, layers, _MOST_STEPS)
-    noise, signal = _variances(owner, noise_variance, signal_variance)
+    d = dimension
+    n = samples
+    k = _layers(layers, _MOST_STEPS)
+    noise, signal = _variances(noise_variance, signal_variance)
     if noise == 0:
         steps, loss = _optimal_steps(d, n, k)
     else:
@@ -85,8 +91,8 @@ def optimal_steps(
 
 @checked
 def optimal_filter(
-    dimension: int,
-    samples: int,
+    dimension: Natural,
+    samples: Natural,
     layers: int,
     *,
     noise_variance: float | int = 0.0,
@@ -112,11 +118,10 @@ def optimal_filter(
     Assumes: w ~ N(0, Ω) with tr(ΩΣ)/d = v, x ~ N(0, Σ), k ≤ 16.
     Differs from the paper: no paper states it.
     """
-    owner = "optimal_filter"
-    d = array_size(dimension, owner, "dimension")
-    n = positive_integer(samples, owner, "samples")
-    k = _layers(owner, layers, _MOST_STEPS)
-    noise, signal = _variances(owner, noise_variance, signal_variance)
+    d = dimension
+    n = samples
+    k = _layers(layers, _MOST_STEPS)
+    noise, signal = _variances(noise_variance, signal_variance)
     residual, loss = _best_residual(d, n, k, noise / (n * signal))
     g = [-float(coefficient) for coefficient in residual[1:]]
     return jnp.array(g), signal * float(loss)
@@ -139,9 +144,8 @@ def marchenko_pastur_optimal_steps(
     Assumes: the limit at fixed ratio, otherwise as `optimal_steps`.
     Differs from the paper: no paper states it.
     """
-    owner = "marchenko_pastur_optimal_steps"
-    c = positive_ratio(ratio, owner)
-    k = _layers(owner, layers, _MOST_LIMIT_LAYERS)
+    c = positive_ratio(ratio)
+    k = _layers(layers, _MOST_LIMIT_LAYERS)
     theta = np.arange(1, k + 1) * np.pi / (k + 1)
     # 1 + c + 2√c cos θ without cancellation near c = 1, θ = π.
     nodes = (1 - np.sqrt(c)) ** 2 + 4 * np.sqrt(c) * np.cos(theta / 2) ** 2
@@ -153,7 +157,7 @@ def marchenko_pastur_optimal_steps(
 
 @checked
 def optimal_gd_plus_plus(
-    dimension: int, samples: int, layers: int
+    dimension: Size, samples: Natural, layers: int
 ) -> tuple[Float[Array, " k"], Float[Array, " k"], float]:
     r"""The best linear transformer with A_i = a_i Σ⁻¹ and B_i = b_i I, and its loss.
 
@@ -173,10 +177,9 @@ def optimal_gd_plus_plus(
     Differs from the paper: signs as there (a < 0); the paper proves that stationary
         points exist, not where.
     """
-    owner = "optimal_gd_plus_plus"
-    d = array_size(dimension, owner, "dimension")
-    n = positive_integer(samples, owner, "samples")
-    k = _layers(owner, layers, _MOST_GD_PLUS_PLUS_LAYERS)
+    d = dimension
+    n = samples
+    k = _layers(layers, _MOST_GD_PLUS_PLUS_LAYERS)
     a, b, loss = _optimal_gd_plus_plus(d, n, k)
     return jnp.asarray(a), jnp.asarray(b), loss
 
@@ -196,8 +199,7 @@ def residual_polynomial(
     Assumes: A_i = a_i Σ⁻¹, B_i = b_i I; h is an eigenvalue of the whitened S.
     Differs from the paper: nothing.
     """
-    owner = "residual_polynomial"
-    a, b = layer_numbers(owner, a, b)
+    a, b = layer_numbers(a, b)
     c = s = one = jnp.ones(1, a.dtype)
     for i in range(a.shape[0]):
         step = jnp.concatenate([jnp.zeros(1, a.dtype), a[i] * jnp.convolve(s, s)])
@@ -207,17 +209,17 @@ def residual_polynomial(
     return c
 
 
-def _layers(owner: str, layers: object, most: int) -> int:
-    k = positive_integer(layers, owner, "layers")
-    require(k <= most, owner, "layers", f"at most {most}", k)
+def _layers(layers: object, most: int) -> int:
+    k = positive_integer(layers, "layers")
+    require(k <= most, "layers", f"at most {most}", k)
     return k
 
 
-def _variances(owner: str, noise: object, signal: object) -> tuple[float, float]:
-    finite_number(noise, owner, "noise_variance", at_least=0)
-    finite_number(signal, owner, "signal_variance", at_least=0)
+def _variances(noise: object, signal: object) -> tuple[float, float]:
+    finite_number(noise, "noise_variance", at_least=0)
+    finite_number(signal, "signal_variance", at_least=0)
     sigma, v = (float(np.asarray(one)) for one in (noise, signal))
-    require(v > 0, owner, "signal_variance", "> 0", v)
+    require(v > 0, "signal_variance", "> 0", v)
     return sigma, v
 
 

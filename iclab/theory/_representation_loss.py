@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import jax.scipy.linalg
 from jaxtyping import Array, Float
 
-from iclab.core import checked, if_finite, positive_integer, require, square_root
+from iclab.core import Natural, checked, if_finite, require, square_root
 from iclab.theory._representation_problem import (
     Number,
     Problem,
@@ -16,7 +16,9 @@ from iclab.theory._representation_problem import (
 
 @checked
 def softmax_columns(
-    key_query: Float[Array, "H d d"], tokens: Float[Array, "K d"], context_length: int
+    key_query: Float[Array, "H d d"],
+    tokens: Float[Array, "K d"],
+    context_length: Natural,
 ) -> Float[Array, "H N K"]:
     r"""Attention $s^h_k=\mathrm{softmax}(V^\top Q_hv_k)\in\mathbb R^N$ of every token.
 
@@ -27,11 +29,10 @@ def softmax_columns(
     Assumes: nothing.
     Differs from the paper: tokens are rows.
     """
-    owner = "softmax_columns"
-    check_heads(owner, key_query, tokens)
-    N = positive_integer(context_length, owner, "context_length")
+    check_heads(key_query, tokens)
+    N = context_length
     rule = f"at most the dictionary's size {len(tokens)}"
-    require(len(tokens) >= N, owner, "context_length", rule, N)
+    require(len(tokens) >= N, "context_length", rule, N)
     V = tokens.T
     scores = jnp.einsum(
         "hnd,dk->hnk", jnp.einsum("dn,hde->hne", V[:, :N], key_query), V
@@ -55,7 +56,7 @@ def multi_head_weights(
     Assumes: nothing.
     Differs from the paper: tokens are rows.
     """
-    check_heads("multi_head_weights", key_query, tokens, value)
+    check_heads(key_query, tokens, value)
     columns = softmax_columns(key_query, tokens, context_length)
     return jnp.einsum("hk,hnk->nk", value, columns)
 
@@ -76,7 +77,7 @@ def representation_loss(
     Assumes: Assumption 1 (E λ = 0, E λλᵀ = I), noise of variance τ per feature.
     Differs from the paper: the terms mτ of the tokens k > N, which (79) drops, stay.
     """
-    p = _problem_of("representation_loss", weights, features, noise_variance)
+    p = _problem_of(weights, features, noise_variance)
     error = p.Z @ weights - p.Z_hat
     copied = weights - jnp.eye(p.N, p.K)
     noise = jnp.sum(copied**2) + (p.K - p.N)
@@ -103,7 +104,7 @@ def representation_gap(
     Differs from the paper: the norm is Frobenius', which (70) prints as spectral, and
         δ_k has Zᵀz_k where (33) prints z_k.
     """
-    p = _problem_of("representation_gap", weights, features, noise_variance)
+    p = _problem_of(weights, features, noise_variance)
     delta = weights - optimum
     squares = jnp.sum((p.Z @ delta) ** 2) + p.m * p.tau * jnp.sum(delta**2)
     return squares / (2 * p.K)
@@ -124,7 +125,7 @@ def representation_optimum(
     Assumes: nothing; at τ = 0 it is the limit τ → 0.
     Differs from the paper: τ = 0 is allowed.
     """
-    p = problem("representation_optimum", features, context_length, noise_variance)
+    p = problem(features, context_length, noise_variance)
     U, V, gain, noise = _axes(p)
     size = len(gain)
     along = gain[:, None] * (U[:, :size].T @ p.Z_hat)
@@ -149,7 +150,7 @@ def representation_infimum(
     Differs from the paper: the printed L* lacks mτ for k > N; see
         `representation_infimum_printed`. τ = 0 is allowed.
     """
-    p = problem("representation_infimum", features, context_length, noise_variance)
+    p = problem(features, context_length, noise_variance)
     return _unexplained(p) + p.m * p.tau * (p.K - p.N) / (2 * p.K)
 
 
@@ -163,8 +164,7 @@ def representation_infimum_printed(
     Assumes: as `representation_infimum`.
     Differs from the paper: nothing; `representation_infimum` is the infimum.
     """
-    owner = "representation_infimum_printed"
-    return _unexplained(problem(owner, features, context_length, noise_variance))
+    return _unexplained(problem(features, context_length, noise_variance))
 
 
 @checked
@@ -177,9 +177,8 @@ def representation_residuals_printed(
     Assumes: m = N, without which the printed formula adds vectors of unlike lengths.
     Differs from the paper: nothing; the right δ_k is a column of Â − A.
     """
-    owner = "representation_residuals_printed"
-    p = _problem_of(owner, weights, features, noise_variance, noisy=True)
-    require(p.m == p.N, owner, "features", f"of m = N = {p.N} columns", p.m)
+    p = _problem_of(weights, features, noise_variance, noisy=True)
+    require(p.m == p.N, "features", f"of m = N = {p.N} columns", p.m)
     targets = p.Z_hat + p.m * p.tau * jnp.eye(p.N, p.K)
     return weights - _solve(p.gram, targets)
 
@@ -194,9 +193,7 @@ def label_root(
     Assumes: Assumption 1.
     Differs from the paper: nothing.
     """
-    return square_root(
-        problem("label_root", features, context_length, noise_variance).gram
-    )
+    return square_root(problem(features, context_length, noise_variance).gram)
 
 
 @checked
@@ -222,17 +219,16 @@ def representation_gradient(
     Assumes: Assumption 1, τ > 0.
     Differs from the paper: (56) prints z_j; the z̄_j of (82) is right.
     """
-    owner = "representation_gradient"
-    check_heads(owner, key_query, tokens, value)
-    p = problem(owner, features, context_length, noise_variance, noisy=True)
-    same_tokens(owner, tokens, p.K)
+    check_heads(key_query, tokens, value)
+    p = problem(features, context_length, noise_variance, noisy=True)
+    same_tokens(tokens, p.K)
     s = softmax_columns(key_query, tokens, p.N)
     root = label_root(features, p.N, p.tau)
     optimum = representation_optimum(features, p.N, p.tau)
     scaled = root @ (jnp.einsum("hk,hnk->nk", value, s) - optimum)
     by_value = jnp.einsum("hnk,nk->hk", s, root @ scaled) / p.K
     if printed:
-        require(p.m == p.N, owner, "features", f"of m = N = {p.N} columns", p.m)
+        require(p.m == p.N, "features", f"of m = N = {p.N} columns", p.m)
     # Σ_j a_j s_j Σ_i s_i (v_j − v_i) = Σ_j s_j (a_j − Σ_i s_i a_i) v_j.
     a = ((p.Z if printed else root).T @ scaled)[None]
     centred = s * (a - jnp.sum(s * a, axis=1, keepdims=True)) * value[:, None, :]
@@ -241,7 +237,6 @@ def representation_gradient(
 
 
 def _problem_of(
-    owner: str,
     weights: Float[Array, "N K"],
     features: Float[Array, "K m"],
     noise_variance: Number,
@@ -250,9 +245,9 @@ def _problem_of(
 ) -> Problem:
     rule = f"an N×{len(features)} matrix, a column per row of `features`"
     holds = weights.ndim == 2 and weights.shape[1] == len(features)
-    require(holds, owner, "weights", rule, f"shape {weights.shape}")
+    require(holds, "weights", rule, f"shape {weights.shape}")
     N = len(weights)
-    return problem(owner, features, N, noise_variance, noisy=noisy, length="weights")
+    return problem(features, N, noise_variance, noisy=noisy, length="weights")
 
 
 def _solve(

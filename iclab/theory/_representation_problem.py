@@ -33,7 +33,6 @@ class Problem(NamedTuple):
 
 
 def problem(
-    owner: str,
     features: Float[Array, "K m"],
     context_length: int,
     noise_variance: Number,
@@ -46,24 +45,23 @@ def problem(
     `length` names the argument that N was taken from.
     """
     rule, found = "a matrix, one row per token", f"shape {features.shape}"
-    require(features.ndim == 2 and features.size > 0, owner, "features", rule, found)
-    finite_array(features, owner, "features")
-    N = positive_integer(context_length, owner, "context_length")
+    require(features.ndim == 2 and features.size > 0, "features", rule, found)
+    finite_array(features, "features")
+    N = positive_integer(context_length, "context_length")
     K, m = features.shape
     rule = f"at most the dictionary's size {K}"
     if length != "context_length":
         rule = f"of a length that is {rule}"
-    require(N <= K, owner, length, rule, N)
-    finite_number(noise_variance, owner, "noise_variance", at_least=0)
+    require(N <= K, length, rule, N)
+    finite_number(noise_variance, "noise_variance", at_least=0)
     if noisy and not is_traced(noise_variance):
         tau = float(noise_variance)
-        require(tau > 0, owner, "noise_variance", "> 0", tau)
+        require(tau > 0, "noise_variance", "> 0", tau)
     Z_hat = features.T
     return Problem(Z_hat[:, :N], Z_hat, m, N, K, noise_variance)
 
 
 def check_heads(
-    owner: str,
     key_query: Float[Array, "H d d"],
     tokens: Float[Array, "K d"],
     value: Float[Array, "H K"] | None = None,
@@ -71,18 +69,18 @@ def check_heads(
     """Refuse shapes of Q, V and w that do not belong together."""
     Q = key_query
     rule, found = "a K×d matrix, one row per token", f"shape {tokens.shape}"
-    require(tokens.ndim == 2, owner, "tokens", rule, found)
+    require(tokens.ndim == 2, "tokens", rule, found)
     K, d = tokens.shape
     rule = f"a stack of {d}×{d} matrices, as tokens have dimension {d}"
     holds = Q.ndim == 3 and Q.shape[1:] == (d, d)
-    require(holds, owner, "key_query", rule, f"shape {Q.shape}")
+    require(holds, "key_query", rule, f"shape {Q.shape}")
     if value is not None:
         rule = f"of shape {(len(Q), K)}, heads by tokens"
         holds = value.shape == (len(Q), K)
-        require(holds, owner, "value", rule, f"shape {value.shape}")
+        require(holds, "value", rule, f"shape {value.shape}")
 
 
-def same_tokens(owner: str, tokens: Float[Array, "K d"], K: int) -> None:
+def same_tokens(tokens: Float[Array, "K d"], K: int) -> None:
     """Refuse a dictionary of another size than the table of features."""
     rule = f"a matrix of {K} rows, one per row of `features`"
-    require(len(tokens) == K, owner, "tokens", rule, f"shape {tokens.shape}")
+    require(len(tokens) == K, "tokens", rule, f"shape {tokens.shape}")

@@ -8,11 +8,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from iclab.core import (
+    Natural,
+    NonNegative,
     checked,
     finite_number,
     if_finite,
     is_traced,
-    positive_integer,
     require,
 )
 from iclab.theory._representation_loss import (
@@ -75,8 +76,7 @@ def representation_constants(
     Assumes: τ > 0.
     Differs from the paper: nothing.
     """
-    owner = "representation_constants"
-    p = problem(owner, features, context_length, noise_variance, noisy=True)
+    p = problem(features, context_length, noise_variance, noisy=True)
     root = label_root(features, p.N, p.tau)
     A = representation_optimum(features, p.N, p.tau)
     return RepresentationConstants(
@@ -111,13 +111,12 @@ def attention_eigenvalues(
     Assumes: nothing.
     Differs from the paper: nothing.
     """
-    owner = "attention_eigenvalues"
-    check_heads(owner, key_query, tokens)
-    p = problem(owner, features, context_length, noise_variance)
-    same_tokens(owner, tokens, p.K)
+    check_heads(key_query, tokens)
+    p = problem(features, context_length, noise_variance)
+    same_tokens(tokens, p.K)
     rule = f"of at least N = {p.N} heads for Assumption 2 (or say `few_heads=True`)"
     enough = few_heads or len(key_query) >= p.N
-    require(enough, owner, "key_query", rule, f"{len(key_query)} heads")
+    require(enough, "key_query", rule, f"{len(key_query)} heads")
     if len(key_query) < p.N:
         return jnp.zeros(p.K)
     C = softmax_columns(key_query, tokens, p.N).transpose(2, 1, 0)
@@ -139,9 +138,8 @@ def distinct_coordinate(
     Assumes: known numbers, not traced ones.
     Differs from the paper: nothing.
     """
-    owner = "distinct_coordinate"
     rule, found = "an N×d matrix", f"shape {tokens.shape}"
-    require(tokens.ndim == 2 and tokens.size > 0, owner, "tokens", rule, found)
+    require(tokens.ndim == 2 and tokens.size > 0, "tokens", rule, found)
     V = np.asarray(tokens)
     if len(V) == 1:
         return 0, math.inf
@@ -149,11 +147,11 @@ def distinct_coordinate(
         twins = np.flatnonzero(np.all(V[:i] == V[i], axis=1))
         if len(twins):
             found = f"tokens {twins[0]} and {i} alike"
-            require(False, owner, "tokens", "distinct (Assumption 3)", found)
+            require(False, "tokens", "distinct (Assumption 3)", found)
     gaps = np.min(np.diff(np.sort(V, axis=0), axis=0), axis=0)
     best = int(np.argmax(gaps))
     rule = "different from each other in one coordinate (Assumption 3)"
-    require(bool(gaps[best] > 0), owner, "tokens", rule, "a tie in every coordinate")
+    require(bool(gaps[best] > 0), "tokens", rule, "a tie in every coordinate")
     return best, float(gaps[best])
 
 
@@ -170,7 +168,7 @@ def smallest_gamma(
     Assumes: ζ₀ = `zeta` > 0, H = `heads`.
     Differs from the paper: nothing.
     """
-    _positive("smallest_gamma", "zeta", zeta)
+    _positive("zeta", zeta)
     c, K = constants, constants.dictionary_size
     root = math.sqrt(2)
     inner = 128 * root / (root - 1) * c.root_norm**2 * math.sqrt(heads)
@@ -297,8 +295,7 @@ def learning_rates(
     Assumes: Assumptions 1 and 2, tokens of norm ≤ 1, τ > 0.
     Differs from the paper: L is the corrected one unless told otherwise.
     """
-    owner = "learning_rates"
-    _unit_ball(owner, tokens)
+    _unit_ball(tokens)
     N, H = context_length, len(key_query)
     eigenvalues = attention_eigenvalues(key_query, tokens, features, N, noise_variance)
     zeta = jnp.min(eigenvalues)
@@ -309,7 +306,7 @@ def learning_rates(
     elif not is_traced(gamma) and not is_traced(least):
         rule = f"≥ {float(least):.6g}, the bound (15)"
         holds = float(gamma) >= float(least) * (1 - 1e-12)
-        require(holds, owner, "gamma", rule, float(gamma))
+        require(holds, "gamma", rule, float(gamma))
     alpha = weight_bound(constants, zeta, gamma)
     if smoothness == "simple":
         L = smoothness_constant_simple(constants, H, gamma, zeta)
@@ -318,7 +315,7 @@ def learning_rates(
     else:
         rule = "'corrected', 'printed' or 'simple'"
         holds = smoothness == "corrected"
-        require(holds, owner, "smoothness", rule, repr(smoothness))
+        require(holds, "smoothness", rule, repr(smoothness))
         L = smoothness_constant(constants, H, gamma, alpha)
     gamma = jnp.asarray(gamma)
     value = gamma**2 / L
@@ -349,11 +346,11 @@ def iterations_needed(
     Assumes: Theorem 1, ‖λ‖ ≤ B.
     Differs from the paper: nothing.
     """
-    owner, c = "iterations_needed", constants
-    _positive(owner, "accuracy", accuracy)
+    c = constants
+    _positive("accuracy", accuracy)
     noise = c.noise_variance
     holds = is_traced(noise) or float(noise) > 0
-    require(holds, owner, "constants", "of a noise_variance > 0", noise)
+    require(holds, "constants", "of a noise_variance > 0", noise)
     size = label_norm_bound(
         features_norm,
         c.context_length,
@@ -367,12 +364,12 @@ def iterations_needed(
 
 @checked
 def label_norm_bound(
-    features_norm: Number,
-    context_length: int,
-    noise_variance: Number,
+    features_norm: NonNegative,
+    context_length: Natural,
+    noise_variance: NonNegative,
     *,
     failure: float,
-    coefficient_norm: float,
+    coefficient_norm: NonNegative,
 ) -> Scalar:
     r"""Bound on ‖y‖ of the shown labels that fails with probability at most δ.
 
@@ -383,13 +380,9 @@ def label_norm_bound(
     Assumes: ‖λ‖ ≤ B = `coefficient_norm`; δ = `failure`.
     Differs from the paper: nothing.
     """
-    owner = "label_norm_bound"
-    _positive(owner, "failure", failure)
-    require(failure < 1, owner, "failure", "< 1", failure)
-    finite_number(coefficient_norm, owner, "coefficient_norm", at_least=0)
-    finite_number(features_norm, owner, "features_norm", at_least=0)
-    finite_number(noise_variance, owner, "noise_variance", at_least=0)
-    N = positive_integer(context_length, owner, "context_length")
+    _positive("failure", failure)
+    require(failure < 1, "failure", "< 1", failure)
+    N = context_length
     log = math.log(1 / failure)
     noise = jnp.sqrt(noise_variance * (N + 2 * math.sqrt(N * log) + 2 * log))
     return coefficient_norm * (features_norm + noise)
@@ -410,14 +403,14 @@ def _spectral_norm(matrix: Float[Array, "a b"]) -> Scalar:
     return if_finite(jnp.linalg.svdvals, matrix)[0]
 
 
-def _positive(owner: str, name: str, value: Number) -> None:
-    finite_number(value, owner, name)
+def _positive(name: str, value: Number) -> None:
+    finite_number(value, name)
     if not is_traced(value):
-        require(float(value) > 0, owner, name, "> 0", float(value))
+        require(float(value) > 0, name, "> 0", float(value))
 
 
-def _unit_ball(owner: str, tokens: Float[Array, "K d"]) -> None:
+def _unit_ball(tokens: Float[Array, "K d"]) -> None:
     if not is_traced(tokens):
         largest = float(np.max(np.linalg.norm(np.asarray(tokens), axis=1)))
         rule = "of norm ≤ 1, as the proof assumes"
-        require(largest <= 1 + 1e-9, owner, "tokens", rule, f"norm {largest:.6g}")
+        require(largest <= 1 + 1e-9, "tokens", rule, f"norm {largest:.6g}")

@@ -7,11 +7,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, UInt32
 
 from iclab.core import (
+    NonNegative,
     Size,
     checked,
     enough_memory,
-    finite_array,
-    finite_number,
     if_finite,
     positive_integer,
     require,
@@ -44,7 +43,7 @@ def icl_ridge(
     Differs from the paper: nothing. ŷ^best is not the best (`ridge_weights`).
     """
     N = len(labels)
-    p = problem("icl_ridge", features, N, noise_variance, length="labels")
+    p = problem(features, N, noise_variance, length="labels")
     penalty = (p.N if best else p.m) * p.tau
     coefficients = ridge_coefficients(features[: p.N], labels, penalty)
     return coefficients, jnp.concatenate([labels, features[p.N :] @ coefficients])
@@ -52,7 +51,7 @@ def icl_ridge(
 
 @checked
 def ridge_coefficients(
-    features: Float[Array, "N m"], labels: Float[Array, " N"], penalty: Number
+    features: Float[Array, "N m"], labels: Float[Array, " N"], penalty: NonNegative
 ) -> Float[Array, " m"]:
     r"""$(ZZ^\top+\rho I)^{-1}Zy$ with Zᵀ = `features`, ρ = `penalty` ≥ 0; at ρ = 0 the
     limit, Zᵀ⁺y.
@@ -61,17 +60,15 @@ def ridge_coefficients(
     Assumes: nothing.
     Differs from the paper: any penalty.
     """
-    finite_number(penalty, "ridge_coefficients", "penalty", at_least=0)
     rule, found = f"a vector of {len(features)}", f"shape {labels.shape}"
     same = labels.shape == (len(features),)
-    require(same, "ridge_coefficients", "labels", rule, found)
-    finite_array(labels, "ridge_coefficients", "labels")
+    require(same, "labels", rule, found)
     return _ridge_matrix(features.T, penalty) @ labels
 
 
 @checked
 def ridge_weights(
-    features: Float[Array, "K m"], context_length: int, penalty: Number
+    features: Float[Array, "K m"], context_length: int, penalty: NonNegative
 ) -> Float[Array, "N K"]:
     r"""The N×K matrix with which ridge regression predicts, ŷ = Âᵀy.
 
@@ -84,8 +81,7 @@ def ridge_weights(
     Assumes: nothing; at ρ = 0 it is the limit (I, Z⁺Z^Q).
     Differs from the paper: any penalty; the Z̃ of (66) is Ẑ.
     """
-    p = problem("ridge_weights", features, context_length, 0.0)
-    finite_number(penalty, "ridge_weights", "penalty", at_least=0)
+    p = problem(features, context_length, 0.0)
     predicted = _ridge_matrix(p.Z, penalty).T @ p.Z_hat[:, p.N :]
     return jnp.concatenate([jnp.eye(p.N), predicted], axis=1)
 
@@ -102,9 +98,7 @@ def representation_optimum_closed(
     Differs from the paper: τ = 0 is allowed; there A = (I, Z⁺Z^Q), which for N > m is
         not the Z⁺Ẑ of Section 3.3.
     """
-    p = problem(
-        "representation_optimum_closed", features, context_length, noise_variance
-    )
+    p = problem(features, context_length, noise_variance)
     return ridge_weights(features, p.N, p.m * p.tau)
 
 
@@ -128,11 +122,10 @@ def performance_gap(
     Assumes: noise independent of λ.
     Differs from the paper: the mean over λ and noise, where the figure shows a sample.
     """
-    owner = "performance_gap"
-    p = problem(owner, features, context_length, noise_variance)
+    p = problem(features, context_length, noise_variance)
     M = jnp.eye(p.m) if coefficient_moment is None else coefficient_moment
     rule, found = f"a {p.m}×{p.m} matrix", f"shape {M.shape}"
-    require(M.shape == (p.m, p.m), owner, "coefficient_moment", rule, found)
+    require(M.shape == (p.m, p.m), "coefficient_moment", rule, found)
     power = p.Z.T @ M @ p.Z + p.tau * jnp.trace(M) * jnp.eye(p.N)
     ours, theirs = (_ridge_matrix(p.Z, rho * p.tau) for rho in (p.m, p.N))
     D = (ours - theirs).T @ p.Z_hat[:, p.N :]
@@ -144,7 +137,7 @@ def mean_performance_gap(
     feature_dim: int,
     context_length: int,
     dictionary_size: int,
-    noise_variance: float,
+    noise_variance: NonNegative,
     *,
     degree: int = 127,
 ) -> Float[Array, ""]:
@@ -160,10 +153,8 @@ def mean_performance_gap(
     Assumes: Assumption 1 and Gaussian features, independent of each other.
     Differs from the paper: the mean, where the figure shows a sample.
     """
-    owner = "mean_performance_gap"
-    m, N, K = _sizes(owner, feature_dim, context_length, dictionary_size)
-    finite_number(noise_variance, owner, "noise_variance", at_least=0)
-    require(noise_variance > 0, owner, "noise_variance", "> 0", noise_variance)
+    m, N, K = _sizes(feature_dim, context_length, dictionary_size)
+    require(bool(noise_variance > 0), "noise_variance", "> 0", noise_variance)
     nodes, masses = wishart_quadrature(m, N, degree)
     values = _gap_of_eigenvalue(N * nodes, m, N, noise_variance)
     return (K - N) / K * m * jnp.sum(masses * values)
@@ -175,7 +166,7 @@ def sampled_performance_gap(
     feature_dim: int,
     context_length: int,
     dictionary_size: int,
-    noise_variance: float,
+    noise_variance: NonNegative,
     *,
     draws: Size,
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
@@ -186,12 +177,10 @@ def sampled_performance_gap(
     Assumes: as `mean_performance_gap`.
     Differs from the paper: the mean, where the figure shows a sample.
     """
-    owner = "sampled_performance_gap"
-    m, N, K = _sizes(owner, feature_dim, context_length, dictionary_size)
-    count = positive_integer(draws, owner, "draws")
-    require(count >= 2, owner, "draws", "≥ 2, for an error bar", count)
-    enough_memory(count * m**2, owner, "feature_dim", "draws × feature_dim²")
-    finite_number(noise_variance, owner, "noise_variance", at_least=0)
+    m, N, K = _sizes(feature_dim, context_length, dictionary_size)
+    count = draws
+    require(count >= 2, "draws", "≥ 2, for an error bar", count)
+    enough_memory(count * m**2, "feature_dim", "draws × feature_dim²")
     W = N * wishart_samples(key, jnp.eye(m), N, (count,))
     # Rounding makes some of the zero eigenvalues of a singular ZZᵀ negative.
     s = jnp.clip(jnp.linalg.eigvalsh(W), 0)
@@ -219,11 +208,11 @@ def _ridge_matrix(Z: Float[Array, "m N"], penalty: Number) -> Float[Array, "m N"
 
 
 def _sizes(
-    owner: str, feature_dim: int, context_length: int, dictionary_size: int
+    feature_dim: int, context_length: int, dictionary_size: int
 ) -> tuple[int, int, int]:
-    m = positive_integer(feature_dim, owner, "feature_dim")
-    N = positive_integer(context_length, owner, "context_length")
-    K = positive_integer(dictionary_size, owner, "dictionary_size")
+    m = positive_integer(feature_dim, "feature_dim")
+    N = positive_integer(context_length, "context_length")
+    K = positive_integer(dictionary_size, "dictionary_size")
     rule = f"at most `dictionary_size` = {K}"
-    require(N <= K, owner, "context_length", rule, N)
+    require(N <= K, "context_length", rule, N)
     return m, N, K

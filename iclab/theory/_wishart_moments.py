@@ -8,7 +8,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import checked, covariance_matrix, positive_integer, require
+from iclab.core import (
+    Natural,
+    checked,
+    covariance_matrix,
+    positive_integer,
+    require,
+)
 
 # E[S^8] mixes every partition of 8; beyond that nothing in the library asks for it.
 _LARGEST_MATRIX_ORDER = 8
@@ -40,7 +46,7 @@ def wishart_moments(dimension: int, samples: int, order: int) -> list[Fraction]:
     Assumes: Gaussian inputs with identity covariance.
     Differs from the paper: no paper states it.
     """
-    d, n, K = _sizes("wishart_moments", dimension, samples, order, _LARGEST_ORDER)
+    d, n, K = _sizes(dimension, samples, order, _LARGEST_ORDER)
     s, p, D = n + d, n * d, (n - d) ** 2
     # E tr Wᵏ for k < 4, W = nS: the trace recursion by hand.
     M = [d, p, p * (s + 1), p * (s * s + 3 * s + 4 + p)]
@@ -70,8 +76,7 @@ def wishart_moments_zonal(dimension: int, samples: int, order: int) -> list[Frac
     Assumes: Gaussian inputs with identity covariance.
     Differs from the paper: no paper states it.
     """
-    owner = "wishart_moments_zonal"
-    d, n, K = _sizes(owner, dimension, samples, order, _LARGEST_ZONAL_ORDER)
+    d, n, K = _sizes(dimension, samples, order, _LARGEST_ZONAL_ORDER)
     M = [Fraction(d)]
     for k in range(1, K + 1):
         M.append(sum((_zonal_term(shape, d, n) for shape in _shapes(k)), Fraction(0)))
@@ -97,8 +102,7 @@ def wishart_moments_by_traces(
     Assumes: Gaussian inputs with identity covariance.
     Differs from the paper: no paper states it.
     """
-    owner = "wishart_moments_by_traces"
-    d, n, K = _sizes(owner, dimension, samples, order, _LARGEST_TRACE_ORDER)
+    d, n, K = _sizes(dimension, samples, order, _LARGEST_TRACE_ORDER)
     known: dict[tuple[int, ...], int] = {(): 1}
 
     def expectation(powers: list[int]) -> int:
@@ -119,7 +123,7 @@ def wishart_moments_by_traces(
 
 @checked
 def wishart_matrix_moments(
-    covariance: Float[Array, "d d"], samples: int, order: int
+    covariance: Float[Array, "d d"], samples: Natural, order: Natural
 ) -> Float[Array, "k d d"]:
     r"""E[Sᵏ] for k = 0 … `order`, of a sample covariance with any covariance.
 
@@ -135,13 +139,12 @@ def wishart_matrix_moments(
     Assumes: Gaussian inputs, `order` ≤ 8.
     Differs from the paper: no paper states it.
     """
-    owner = "wishart_matrix_moments"
     with jax.ensure_compile_time_eval():  # a constant is checked even inside `jit`
-        Sigma = covariance_matrix(covariance, owner, singular=True)
-    n = positive_integer(samples, owner, "samples")
-    K = positive_integer(order, owner, "order")
+        Sigma = covariance_matrix(covariance, singular=True)
+    n = samples
+    K = order
     rule = f"at most {_LARGEST_MATRIX_ORDER}, the largest that is exact here"
-    require(K <= _LARGEST_MATRIX_ORDER, owner, "order", rule, K)
+    require(K <= _LARGEST_MATRIX_ORDER, "order", rule, K)
     identity = jnp.eye(Sigma.shape[0], dtype=Sigma.dtype)
     known: dict[tuple[int, tuple[int, ...]], Float[Array, "d d"]] = {}
 
@@ -166,12 +169,12 @@ def wishart_matrix_moments(
 
 
 def _sizes(
-    owner: str, dimension: object, samples: object, order: object, largest: int
+    dimension: object, samples: object, order: object, largest: int
 ) -> tuple[int, int, int]:
-    K = positive_integer(order, owner, "order")
-    require(largest >= K, owner, "order", f"at most {largest:,}", K)
-    d = positive_integer(dimension, owner, "dimension")
-    return d, positive_integer(samples, owner, "samples"), K
+    K = positive_integer(order, "order")
+    require(largest >= K, "order", f"at most {largest:,}", K)
+    d = positive_integer(dimension, "dimension")
+    return d, positive_integer(samples, "samples"), K
 
 
 def _normalised(M: list, d: int, n: int) -> list[Fraction]:

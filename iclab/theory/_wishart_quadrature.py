@@ -9,7 +9,12 @@ import mpmath
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.core import checked, finite_number, positive_integer, require
+from iclab.core import (
+    Natural,
+    checked,
+    finite_number,
+    require,
+)
 from iclab.theory._wishart_moments import wishart_moments
 
 # Up to here every weight is a normal float64, even at d = n = 1, where the spectrum is
@@ -27,7 +32,7 @@ _DIGITS_LEFT = 35
 
 @checked
 def wishart_quadrature(
-    dimension: int, samples: int, degree: int
+    dimension: Natural, samples: Natural, degree: Natural
 ) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
     r"""Nodes and weights that average any polynomial over Wishart eigenvalues.
 
@@ -49,19 +54,17 @@ def wishart_quadrature(
     Assumes: Gaussian inputs, `degree` ≤ 255.
     Differs from the paper: no paper states it.
     """
-    owner = "wishart_quadrature"
-    d = positive_integer(dimension, owner, "dimension")
-    n = positive_integer(samples, owner, "samples")
+    d = dimension
+    n = samples
     rule = f"at most {LARGEST_DEGREE}, where float64 still holds every weight"
-    degree = positive_integer(degree, owner, "degree")
-    require(degree <= LARGEST_DEGREE, owner, "degree", rule, degree)
+    require(degree <= LARGEST_DEGREE, "degree", rule, degree)
     nodes, weights = _wishart_rule(d, n, degree // 2 + 1)
     return jnp.asarray(nodes), jnp.asarray(weights)
 
 
 @checked
 def marchenko_pastur_quadrature(
-    ratio: float | int, degree: int
+    ratio: float | int, degree: Natural
 ) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
     r"""The rule of `wishart_quadrature` in the limit d, n → ∞ with d/n → c.
 
@@ -79,11 +82,9 @@ def marchenko_pastur_quadrature(
     Assumes: the limit at fixed ratio.
     Differs from the paper: no paper states it.
     """
-    owner = "marchenko_pastur_quadrature"
-    c = positive_ratio(ratio, owner)
-    degree = positive_integer(degree, owner, "degree")
+    c = positive_ratio(ratio)
     rule = f"at most {_LARGEST_LIMIT_DEGREE:,}"
-    require(degree <= _LARGEST_LIMIT_DEGREE, owner, "degree", rule, degree)
+    require(degree <= _LARGEST_LIMIT_DEGREE, "degree", rule, degree)
     m = degree // 2 + 1
     if c > 1:
         inner, inner_weights = _marchenko_pastur_rule(1 / c, m)
@@ -94,11 +95,11 @@ def marchenko_pastur_quadrature(
     return jnp.asarray(nodes), jnp.asarray(weights)
 
 
-def positive_ratio(ratio: object, owner: str) -> float:
+def positive_ratio(ratio: object) -> float:
     """`ratio` as a finite float > 0, or a `ValueError`."""
-    finite_number(ratio, owner, "ratio")
+    finite_number(ratio, "ratio")
     c = float(ratio)  # pyright: ignore[reportArgumentType]
-    require(c > 0, owner, "ratio", "> 0", c)
+    require(c > 0, "ratio", "> 0", c)
     return c
 
 

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, UInt32
 
 from iclab.core import (
+    Natural,
     checked,
     covariance_matrix,
     enough_memory,
-    positive_integer,
     require,
 )
 
@@ -20,7 +20,7 @@ from iclab.core import (
 def wishart_samples(
     key: Key[Array, ""] | UInt32[Array, "2"],
     covariance: Float[Array, "d d"],
-    samples: int,
+    samples: Natural,
     shape: tuple[int, ...] = (),
 ) -> Float[Array, "*shape d d"]:
     r"""Independent draws of the sample covariance S = (1/n) Σ xᵢxᵢᵀ, xᵢ ~ N(0, Σ).
@@ -37,13 +37,12 @@ def wishart_samples(
     Assumes: Gaussian inputs, positive definite Σ.
     Differs from the paper: no paper states it.
     """
-    owner = "wishart_samples"
     with jax.ensure_compile_time_eval():  # a constant is checked even inside `jit`
-        Sigma = covariance_matrix(covariance, owner)
-    n, d = positive_integer(samples, owner, "samples"), Sigma.shape[0]
+        Sigma = covariance_matrix(covariance)
+    n, d = samples, Sigma.shape[0]
     good = all(isinstance(size, int) and size >= 0 for size in shape)
-    require(good, owner, "shape", "a tuple of integers ≥ 0", shape)
-    enough_memory(math.prod(shape) * d**2, owner, "shape", "draws × d²")
+    require(good, "shape", "a tuple of integers ≥ 0", shape)
+    enough_memory(math.prod(shape) * d**2, "shape", "draws × d²")
     S = _draws(key, Sigma, float(n), width=min(n, d), draws=math.prod(shape))
     return S.reshape(*shape, d, d)
 

@@ -111,7 +111,7 @@ def asked_precision(usual: Precision | None) -> Precision | None:
     if asked is None:
         return usual
     known = get_args(Precision)
-    require(asked in known, "train", "precision", f"one of {', '.join(known)}", asked)
+    require(asked in known, "precision", f"one of {', '.join(known)}", asked)
     return cast(Precision, asked)
 
 

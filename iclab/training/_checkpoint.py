@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from iclab._reading import Json, Positive, Rule, Whole
+from iclab._reader import Json, Natural, Rule, Whole
 from iclab.core import (
     DamagedFile,
     checked,
@@ -55,7 +55,7 @@ class Checkpoints:
     Two by default: if the last is damaged, the one before it serves.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], *, keep: Positive = 2):
+    def __init__(self, folder: str | os.PathLike[str], *, keep: Natural = 2):
         self.folder = Path(folder)
         self.keep = keep
 
@@ -164,7 +164,7 @@ def _filled(
         for name in sorted({name for name, _ in shapes.items() ^ found.items()})
     ]
     rule = f"the one in {path}"
-    require(not odd, "Checkpoints", "state", rule, f"other arrays: {'; '.join(odd)}")
+    require(not odd, "state", rule, f"other arrays: {'; '.join(odd)}")
     hooks: dict[str, dict[str, np.ndarray]] = {}
     for name in set(tensors) - set(own):
         hook, _, what = name.removeprefix(_HOOKS).partition("/")

@@ -16,11 +16,11 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
 from iclab.core import (
+    Count,
     Limit,
+    Natural,
     checked,
     finite_array,
-    finite_number,
-    positive_integer,
     require,
 )
 from iclab.runs import assigned_devices
@@ -47,14 +47,13 @@ def fit(
     model: ModelT,
     optimiser: Rule,
     *,
-    steps: int,
-    batch: int = 1,
+    steps: Natural,
+    batch: Natural = 1,
     key: Keys | None = None,
-    runs: tuple[int, ...] = (),
+    runs: tuple[Count, ...] = (),
     hooks: Sequence[Hook] = (),
     limit: Limit = math.inf,
     precision: Precision | None = None,
-    owner: str = "fit",
 ) -> Trained[ModelT]:
     """Train `model` on `problem` for `steps` steps of any optax optimiser.
 
@@ -71,18 +70,37 @@ def fit(
 
     A loss or gradient that is not finite, or a loss above `limit`, raises `Diverged`.
     """
+    how: dict[str, Any] = {"steps": steps, "batch": batch, "key": key, "runs": runs}
+    how |= {"hooks": hooks, "limit": limit, "precision": precision}
+    return trained("fit", problem, model, optimiser, **how)
+
+
+def trained(
+    name: str,
+    problem: AbstractProblem,
+    model: ModelT,
+    optimiser: Rule,
+    *,
+    steps: int,
+    batch: int = 1,
+    key: Keys | None = None,
+    runs: tuple[int, ...] = (),
+    hooks: Sequence[Hook] = (),
+    limit: float = math.inf,
+    precision: Precision | None = None,
+) -> Trained[ModelT]:
+    """What `fit` does, for functions that train under a name of their own."""
     key = jax.random.key(0) if key is None else key
     precision = asked_precision(precision)
     # A training with a folder of its own needs none of its job's.
     hooks = hooks if any(hook.keeps for hook in hooks) else [*hooks, *at_work()]
     course = Course(
-        owner, problem, model, optimiser, steps, batch, key, tuple(runs), hooks, limit,
+        name, problem, model, optimiser, steps, batch, key, tuple(runs), hooks, limit,
         precision,
     )  # fmt: skip
     return course.run()
 
 
-@checked
 class Course(Generic[ModelT]):
     """A training under way: what hooks look at.
 
@@ -92,7 +110,7 @@ class Course(Generic[ModelT]):
 
     def __init__(
         self,
-        owner: str,
+        name: str,
         problem: AbstractProblem,
         model: Any,
         optimiser: Rule,
@@ -104,18 +122,17 @@ class Course(Generic[ModelT]):
         limit: Limit,
         precision: Precision | None,
     ):
-        self.owner, self.problem, self.hooks = owner, problem, tuple(hooks)
-        self.runs = tuple(positive_integer(one, owner, "runs") for one in runs)
-        self.steps = positive_integer(steps, owner, "steps")
+        self.name, self.problem, self.hooks = name, problem, tuple(hooks)
+        self.runs = runs
+        self.steps = steps
         self.step, self.first = 0, 0
         self.saved_at: int | None = None
         self.stopped_by: str | None = None
         self.precision: Precision | None = precision
         self._limit = limit
-        self._limited(limit)
-        parameters, rest = split(self.cast(model), owner, "model")
+        parameters, rest = split(self.cast(model), "model")
         for leaf in jax.tree.leaves(parameters):
-            finite_array(leaf, owner, "model")
+            finite_array(leaf, "model")
         self._fits_runs(model)
         # Neither the seed nor, as a rule, the number of steps makes another program.
         endless = not isinstance(optimiser, Optimiser) or optimiser.endless
@@ -125,7 +142,7 @@ class Course(Generic[ModelT]):
             problem=problem,
             optimiser=optimiser,
             steps=1 if endless else self.steps,
-            batch=positive_integer(batch, owner, "batch"),
+            batch=batch,
             runs=self.runs,
             limit=float(limit),
             precision=precision,
@@ -173,7 +190,7 @@ class Course(Generic[ModelT]):
         Hooks that it does not know begin anew.
         """
         rule = f"at least {step}, where the checkpoint is"
-        require(step <= self.steps, self.owner, "steps", rule, self.steps)
+        require(step <= self.steps, "steps", rule, self.steps)
         self.step = self.first = step
         self._carry = self._placed((state["model"], state["optimiser"], state["model"]))
         self._history = [np.asarray(state["history"])]
@@ -256,7 +273,7 @@ class Course(Generic[ModelT]):
         kept = self.saved_at
         saved = "" if kept is None else f"; the last checkpoint is of step {kept}"
         return (
-            f"{self.owner}: `{name}` must be {rule} (try a smaller learning rate),"
+            f"{self.name}: `{name}` must be {rule} (try a smaller learning rate),"
             f" got {bad} at step {step}{run}{saved}"
         )
 
@@ -272,21 +289,17 @@ class Course(Generic[ModelT]):
     def _placed(self, carry: PyTree) -> PyTree:
         return _everywhere(carry, self._program.mesh)
 
-    def _limited(self, limit: float) -> None:
-        if limit != math.inf:
-            finite_number(limit, self.owner, "limit")
-
     def _fits_runs(self, model: Any) -> None:
         for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_array)):
             rule = f"of arrays with the axes {self.runs} in front"
             fits = leaf.shape[: len(self.runs)] == self.runs
-            require(fits, self.owner, "model", rule, f"shape {leaf.shape}")
+            require(fits, "model", rule, f"shape {leaf.shape}")
 
     def _keys(self, key: Keys) -> Keys:
         if not self.runs or key.shape:
             rule = f"one key or {self.runs[-1:]} of them"
             fits = key.shape == self.runs[-1:]
-            require(fits, self.owner, "key", rule, f"shape {key.shape}")
+            require(fits, "key", rule, f"shape {key.shape}")
             return key
         fold = functools.partial(jax.random.fold_in, key)
         return jax.vmap(fold)(jnp.arange(self.runs[-1]))
@@ -299,11 +312,9 @@ def path(
     steps: int,
     optimiser: optax.GradientTransformation,
     record: Callable[[ModelT], PyTree],
-    owner: str,
 ) -> Trained[ModelT]:
     """Steps on a loss without samples in one scan, for use inside of programs."""
-    positive_integer(steps, owner, "steps")
-    dynamic, static = split(start, owner, "start")
+    dynamic, static = split(start, "start")
     evaluate = lambda arrays: loss(eqx.combine(arrays, static))  # noqa: E731
 
     def one(carry, moves):
@@ -474,11 +485,11 @@ class _Pace:
         self._seen.add(room)
 
 
-def split(model: Any, owner: str, name: str) -> tuple[Any, Any]:
+def split(model: Any, name: str) -> tuple[Any, Any]:
     """What is trained of a model, and the rest."""
     dynamic, rest = eqx.partition(model, eqx.is_inexact_array)
     rule = "a pytree with arrays of numbers to train"
-    require(bool(jax.tree.leaves(dynamic)), owner, name, rule, "none")
+    require(bool(jax.tree.leaves(dynamic)), name, rule, "none")
     return dynamic, rest
 
 

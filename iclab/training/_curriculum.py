@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from iclab._reading import Rule, Whole
+from iclab._reader import Rule, Whole
 from iclab.core import Size, checked, is_traced, positive_integer, require
 
 
@@ -38,9 +38,9 @@ class Ramp:
 
     def __post_init__(self):
         for name in ("start", "end", "stairs", "every"):
-            positive_integer(getattr(self, name), "Ramp", name)
+            positive_integer(getattr(self, name), name)
         rule = f"at least `start` = {self.start}"
-        require(self.end >= self.start, "Ramp", "end", rule, self.end)
+        require(self.end >= self.start, "end", rule, self.end)
 
     def __call__(self, step: Step) -> Any:
         """Value at a step: an `int` for an `int`, an array for an array."""
@@ -85,7 +85,7 @@ class Curriculum:
     shapes: Size = 4
 
     def __post_init__(self):
-        positive_integer(self.shapes, "Curriculum", "shapes")
+        positive_integer(self.shapes, "shapes")
 
     @classmethod
     def constant(cls, points: Size, dimensions: Size) -> "Curriculum":

@@ -7,8 +7,12 @@ from typing import TypeVar
 import optax
 from jaxtyping import Array, Float, PyTree
 
-from iclab.core import Limit, checked, positive_integer
-from iclab.training._core import fit, path, split
+from iclab.core import (
+    Limit,
+    Natural,
+    checked,
+)
+from iclab.training._core import path, split, trained
 from iclab.training._hooks import Record
 from iclab.training._problem import Exact
 from iclab.training._progress import Progress
@@ -23,10 +27,10 @@ def descend(
     loss: Callable[[ParametersT], Float[Array, ""]],
     start: ParametersT,
     *,
-    steps: int,
+    steps: Natural,
     optimiser: optax.GradientTransformation,
     record: Callable[[ParametersT], PyTree] | None = None,
-    every: int = 256,
+    every: Natural = 256,
     limit: Limit = math.inf,
     show_progress: bool | None = None,
 ) -> Trained[ParametersT]:
@@ -37,10 +41,10 @@ def descend(
     it did: `Diverged` keeps what was computed until then. `show_progress` defaults to a
     bar on a terminal.
     """
-    positive_integer(every, "descend", "every")
-    split(start, "descend", "start")
-    scalar(loss, start, "descend")
-    return fit(
+    split(start, "start")
+    scalar(loss, start)
+    return trained(
+        "descend",
         Exact(loss),
         start,
         optimiser,
@@ -50,7 +54,6 @@ def descend(
             Progress(show_progress),
         ],
         limit=limit,
-        owner="descend",
     )
 
 
@@ -59,7 +62,7 @@ def descent_path(
     loss: Callable[[ParametersT], Float[Array, ""]],
     start: ParametersT,
     *,
-    steps: int,
+    steps: Natural,
     optimiser: optax.GradientTransformation,
     record: Callable[[ParametersT], PyTree] = lambda parameters: None,
 ) -> Trained[ParametersT]:
@@ -70,12 +73,11 @@ def descent_path(
     what follows repeats: then `step` is smaller than `steps`. `descend` is for long
     runs.
     """
-    scalar(loss, start, "descent_path")
+    scalar(loss, start)
     return path(
         loss,
         start,
         steps=steps,
         optimiser=optimiser,
         record=record,
-        owner="descent_path",
     )

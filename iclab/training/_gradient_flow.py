@@ -9,9 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from iclab.core import (
-    array_size,
+    Size,
     checked,
-    finite_number,
     is_traced,
     require,
 )
@@ -31,7 +30,7 @@ def integrate_flow(
     rtol: float = 1e-10,
     atol: float = 1e-12,
     max_time: float = 1e9,
-    max_steps: int = 2048,
+    max_steps: Size = 2048,
     throw: bool = True,
 ) -> Trained[ParametersT]:
     """Follow ẏ = field(y) from `start` until ‖field(y)‖ ≤ `tolerance`.
@@ -48,14 +47,11 @@ def integrate_flow(
     import diffrax
     import optimistix as optx
 
-    owner = "integrate_flow"
-    finite_number(tolerance, owner, "tolerance")
-    require(tolerance > 0, owner, "tolerance", "> 0", tolerance)
-    array_size(max_steps, owner, "max_steps")
+    require(tolerance > 0, "tolerance", "> 0", tolerance)
     for name, value in (("rtol", rtol), ("atol", atol), ("max_time", max_time)):
-        require(is_traced(value) or value > 0, owner, name, "> 0", value)
-    start = parameters(start, owner)
-    like_start(field, start, owner)
+        require(is_traced(value) or value > 0, name, "> 0", value)
+    start = parameters(start)
+    like_start(field, start)
 
     def norm(y: ParametersT) -> Float[Array, ""]:
         return jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(field(y))))
@@ -94,7 +90,7 @@ def integrate_flow(
         last_speed = eqx.error_if(
             last_speed,
             ~converged,
-            f"{owner}: the flow did not come to rest;"
+            "integrate_flow: the flow did not come to rest;"
             " raise `max_time` or `max_steps`, loosen `tolerance` or tighten `atol`",
         )
     return Trained(
@@ -124,8 +120,8 @@ def gradient_flow(
 
     Any pytree of arrays may be the parameters; options as in `integrate_flow`.
     """
-    start = parameters(start, "gradient_flow")
-    scalar(loss, start, "gradient_flow")
+    start = parameters(start)
+    scalar(loss, start)
     gradient = jax.grad(loss)
 
     def field(y: ParametersT) -> ParametersT:

@@ -9,13 +9,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
-from iclab._reading import Rule
-from iclab.core import Size, checked, finite_number, positive_integer, require
+from iclab._reader import Rule
+from iclab.core import (
+    Natural,
+    NonNegative,
+    Size,
+    checked,
+    require,
+)
 from iclab.training._problem import AbstractProblem, drawn
 
 
 def _is_course(value: Any) -> bool:
-    parts = ("step", "steps", "first", "losses", "owner")
+    parts = ("step", "steps", "first", "losses", "name")
     return all(hasattr(value, name) for name in parts)
 
 
@@ -70,8 +76,8 @@ class Hook:
 class Record(Hook):
     """Keeps `look(model)` at the start, at every multiple of `every` and at the end."""
 
-    def __init__(self, look: Callable[[Any], PyTree], every: int):
-        self.every = positive_integer(every, "Record", "every")
+    def __init__(self, look: Callable[[Any], PyTree], every: Natural):
+        self.every = every
         self._raw, self._look = look, eqx.filter_jit(look)
         self._values: list[PyTree] = []
         self._steps: list[int] = []
@@ -104,7 +110,7 @@ class Record(Hook):
         tree = jax.tree.structure(eqx.filter_eval_shape(self._raw, course.model))
         leaves = [memory.get(str(i)) for i in range(tree.num_leaves)]
         if all(leaf is not None for leaf in leaves):
-            _knows(memory, "Record.recall", "steps")
+            _knows(memory, "steps")
             self._steps = memory["steps"].tolist()
             rows = zip(*leaves, strict=True)
             self._values = [jax.tree.unflatten(tree, row) for row in rows]
@@ -133,9 +139,9 @@ class Validation(Hook):
         count: Size,
         *,
         key: PRNGKeyArray,
-        every: int = 100,
+        every: Natural = 100,
     ):
-        self.every = positive_integer(every, "Validation", "every")
+        self.every = every
         self.best: Any = None
         self._problem, self._stage = problem, problem.curriculum.last()
         self._samples = drawn(problem, self._stage, count, key)
@@ -154,7 +160,7 @@ class Validation(Hook):
 
     def begin(self, course: AnyCourse) -> None:
         one = not course.runs
-        require(one, "Validation", "course", "of one model", f"runs {course.runs}")
+        require(one, "course", "of one model", f"runs {course.runs}")
         self._samples = course.cast(self._samples)
 
     def __call__(self, course: AnyCourse) -> None:
@@ -175,14 +181,14 @@ class Validation(Hook):
         return {"losses": self.losses, "steps": self.steps, **best}
 
     def recall(self, memory: dict[str, np.ndarray], course: AnyCourse) -> None:
-        _knows(memory, "Validation.recall", "losses", "steps")
+        _knows(memory, "losses", "steps")
         self._losses, self._steps = (
             memory[name].tolist() for name in ("losses", "steps")
         )
         arrays, rest = eqx.partition(course.model, eqx.is_array)
         tree = jax.tree.structure(arrays)
         places = [f"best.{i}" for i in range(tree.num_leaves)]
-        _knows(memory, "Validation.recall", *places)
+        _knows(memory, *places)
         best = [jnp.asarray(memory[place]) for place in places]
         self.best = eqx.combine(jax.tree.unflatten(tree, best), rest)
 
@@ -195,18 +201,21 @@ class EarlyStopping(Hook):
     """
 
     def __init__(
-        self, validation: Validation, *, patience: int = 10, margin: float = 0.0
+        self,
+        validation: Validation,
+        *,
+        patience: Natural = 10,
+        margin: NonNegative = 0.0,
     ):
         self.every = validation.every
         self._validation = validation
-        self._patience = positive_integer(patience, "EarlyStopping", "patience")
-        finite_number(margin, "EarlyStopping", "margin", at_least=0)
+        self._patience = patience
         self._margin = margin
 
     def begin(self, course: AnyCourse) -> None:
         here = self._validation in course.hooks
         rule = "among the hooks too"
-        require(here, "EarlyStopping", "validation", rule, "another")
+        require(here, "validation", rule, "another")
 
     def __call__(self, course: AnyCourse) -> str | None:
         losses = self._validation.losses
@@ -216,11 +225,11 @@ class EarlyStopping(Hook):
         return "early stopping" if since >= self._patience else None
 
 
-def _knows(memory: Mapping[str, Any], owner: str, *names: str) -> None:
+def _knows(memory: Mapping[str, Any], *names: str) -> None:
     """Refuse the memory of something else."""
     missing = [name for name in names if not hasattr(memory.get(name), "tolist")]
     rule = "what `memory` of the same hook was"
-    require(not missing, owner, "memory", rule, f"nothing under {missing}")
+    require(not missing, "memory", rule, f"nothing under {missing}")
 
 
 @eqx.filter_jit

@@ -46,22 +46,22 @@ class InContext(AbstractProblem):
         positions: Literal["all", "final"] = "all",
         loss: Loss = squared,
     ):
-        require(points >= 2, "InContext", "points", "≥ 2", points)
+        require(points >= 2, "points", "≥ 2", points)
         known = positions in ("all", "final")
-        require(known, "InContext", "positions", "all or final", repr(positions))
+        require(known, "positions", "all or final", repr(positions))
         if curriculum is None:
             curriculum = Curriculum.constant(points, task.dimension)
         ends = (curriculum.points.end, curriculum.dimensions.end)
         rule = f"one that ends at {points} points and {task.dimension} dimensions"
         found = f"{ends[0]} points and {ends[1]} dimensions"
         same = ends == (points, task.dimension)
-        require(same, "InContext", "curriculum", rule, found)
+        require(same, "curriculum", rule, found)
         short = curriculum.points.start
-        require(short >= 2, "InContext", "curriculum", "of ≥ 2 points", short)
+        require(short >= 2, "curriculum", "of ≥ 2 points", short)
         ramp = curriculum.dimensions
         plain = ramp.start == ramp.end or type(task).sample is AbstractTask.sample
         rule = f"of all dimensions from the start for a {type(task).__name__}"
-        require(positions == "all" or plain, "InContext", "curriculum", rule, "fewer")
+        require(positions == "all" or plain, "curriculum", rule, "fewer")
         self.task, self.curriculum, self.positions = task, curriculum, positions
         self.pointwise = loss
 
@@ -83,11 +83,11 @@ class InContext(AbstractProblem):
     ) -> Float[Array, ""]:
         found = type(model).__name__
         if self.positions == "final":
-            require(callable(model), "InContext", "model", "a predictor", found)
+            require(callable(model), "model", "a predictor", found)
             return jnp.mean(self.pointwise(jax.vmap(model)(samples), samples.target))
         inputs, labels = samples
         rule = "a predictor at all positions, with `predictions`"
-        require(hasattr(model, "predictions"), "InContext", "model", rule, found)
+        require(hasattr(model, "predictions"), "model", rule, found)
         errors = self.pointwise(_predictions(model)(inputs, labels), labels)
         counts = jnp.arange(stage.points) < stage.active_points
         total = jnp.sum(jnp.where(counts[None], errors, 0))

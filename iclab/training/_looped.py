@@ -11,11 +11,12 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from iclab.core import (
+    Natural,
+    NonNegative,
     Prompt,
     Size,
     array_size,
     checked,
-    finite_number,
     is_traced,
     positive_integer,
     require,
@@ -25,7 +26,7 @@ from iclab.core import (
 from iclab.models import UntiedTransformer
 from iclab.tasks import AbstractTask
 from iclab.theory import looped_flow, looped_loss
-from iclab.training._core import fit
+from iclab.training._core import trained
 from iclab.training._gradient_flow import gradient_flow, integrate_flow
 from iclab.training._hooks import Record
 from iclab.training._in_context import InContext
@@ -36,8 +37,8 @@ from iclab.training._trained import Trained
 def looped_gradient_flow(
     start: Float[Array, "d d"],
     *,
-    samples: int,
-    loops: int,
+    samples: Natural,
+    loops: Natural,
     tolerance: float = 1e-10,
     max_time: float = 1e9,
     max_steps: int = 2048,
@@ -54,11 +55,10 @@ def looped_gradient_flow(
     Assumes: Σ⋆ = I, w ~ N(0, I), u = 0.
     Differs from the paper: nothing.
     """
-    owner = "looped_gradient_flow"
-    A = np.asarray(symmetric_matrix(start, owner, "start"))
+    A = np.asarray(symmetric_matrix(start, "start"))
     d = len(A)
-    n = positive_integer(samples, owner, "samples")
-    L = positive_integer(loops, owner, "loops")
+    n = samples
+    L = loops
     scalar = np.array_equal(A, np.diag(np.diag(A))) and np.ptp(np.diag(A)) == 0
     options = {
         "tolerance": tolerance,
@@ -75,9 +75,7 @@ def looped_gradient_flow(
         eigenvectors = jnp.eye(d)
         spread = lambda a: jnp.broadcast_to(a[..., None], (*a.shape, d))  # noqa: E731
     else:
-        require(
-            L <= 3, owner, "loops", "at most 3 unless `start` is a multiple of I", L
-        )
+        require(L <= 3, "loops", "at most 3 unless `start` is a multiple of I", L)
         eigenvalues, eigenvectors = np.linalg.eigh(A)
         flow = gradient_flow(
             lambda values: looped_loss(
@@ -97,7 +95,7 @@ def looped_gradient_flow(
     return eqx.tree_at(lambda flow: (flow.model, flow.records), flow, found)
 
 
-@checked(types_only=True)
+@checked
 class Loops(eqx.Module):
     """Looped models of the same size: `loops` layers with weights `A` and `u`.
 
@@ -112,26 +110,26 @@ class Loops(eqx.Module):
     most: int = eqx.field(static=True)
 
     def __check_init__(self):
-        owner, most = "Loops", array_size(self.most, "Loops", "most")
+        most = array_size(self.most, "most")
         square = self.A.ndim >= 2 and self.A.shape[-1] == self.A.shape[-2]
         rule, found = "d×d matrices, with axes in front", f"shape {self.A.shape}"
-        require(square, owner, "A", rule, found)
+        require(square, "A", rule, found)
         rule = f"vectors to `A` of shape {self.A.shape}"
         same = self.u.shape == self.A.shape[:-1]
-        require(same, owner, "u", rule, f"shape {self.u.shape}")
+        require(same, "u", rule, f"shape {self.u.shape}")
         known = is_traced(self.loops) or np.all(np.asarray(self.loops) >= 0)
-        require(bool(known), owner, "loops", "integers ≥ 0", self.loops)
+        require(bool(known), "loops", "integers ≥ 0", self.loops)
         known = is_traced(self.loops) or np.all(np.asarray(self.loops) <= most)
-        require(bool(known), owner, "loops", f"at most `most` = {most}", self.loops)
+        require(bool(known), "loops", f"at most `most` = {most}", self.loops)
 
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         one = self.loops.ndim == 0 and self.A.ndim in (2, 3)
         rule = "of one run, without axes in front (`jax.vmap` takes them off)"
-        require(one, "Loops", "loops", rule, f"shape {self.loops.shape}")
+        require(one, "loops", rule, f"shape {self.loops.shape}")
         layers = self.most if self.A.ndim == 2 else len(self.A)
         rule = f"weights of {self.most} layers, as many as there may be"
-        require(layers == self.most, "Loops", "A", rule, f"shape {self.A.shape}")
-        same_dimension("Loops", self.A.shape[-1], prompt)
+        require(layers == self.most, "A", rule, f"shape {self.A.shape}")
+        same_dimension(self.A.shape[-1], prompt)
         # Weights of zero leave a prompt as it is: layers beyond `loops` do nothing.
         active = (jnp.arange(self.most) < self.loops).astype(float)
         A, u = (self.A, self.u) if self.A.ndim == 3 else (self.A[None], self.u[None])
@@ -149,7 +147,7 @@ def fit_loops(
     steps: int,
     optimiser: optax.GradientTransformation,
     key: PRNGKeyArray,
-    start_scale: float | int = 0.0,
+    start_scale: NonNegative = 0.0,
     every: int | None = None,
     tied: bool = True,
 ) -> Trained[Loops]:
@@ -164,15 +162,13 @@ def fit_loops(
     Axes of the model's arrays are loop counts, then seeds; `losses` begins with the
     axis of steps, and `records`, the models every `every` steps, with that of records.
     """
-    owner = "fit_loops"
-    require(len(loops) > 0, owner, "loops", "at least one number", list(loops))
-    counts = jnp.array([positive_integer(count, owner, "loops") for count in loops])
+    require(len(loops) > 0, "loops", "at least one number", list(loops))
+    counts = jnp.array([positive_integer(count, "loops") for count in loops])
     for name, value in (("seeds", seeds), ("examples", examples), ("batch", batch)):
-        positive_integer(value, owner, name)
+        positive_integer(value, name)
     if every is not None:
-        divides = steps % positive_integer(every, owner, "every") == 0
-        require(divides, owner, "every", f"a divisor of steps = {steps}", every)
-    finite_number(start_scale, owner, "start_scale", at_least=0)
+        divides = steps % positive_integer(every, "every") == 0
+        require(divides, "every", f"a divisor of steps = {steps}", every)
     runs, most, d = (len(loops), seeds), max(loops), task.dimension
     layers = () if tied else (most,)
     of_seeds = jax.vmap(lambda seed: jax.random.fold_in(key, seed))(jnp.arange(seeds))
@@ -184,7 +180,8 @@ def fit_loops(
         jnp.broadcast_to(counts[:, None], runs),
         most,
     )
-    return fit(
+    return trained(
+        "fit_loops",
         InContext(task, examples + 1, positions="final"),
         model,
         optimiser,
@@ -193,5 +190,4 @@ def fit_loops(
         key=prompts,
         runs=runs,
         hooks=[] if every is None else [Record(lambda model: model, every)],
-        owner=owner,
     )

@@ -19,7 +19,7 @@ def squared(
     return (prediction - target) ** 2
 
 
-@checked(types_only=True)
+@checked
 @dataclass(frozen=True)
 class Huber:
     """½(ŷ − y)² where that is at most δ²/2 with δ = `threshold`, and beyond it the
@@ -29,8 +29,8 @@ class Huber:
     threshold: float = 1.0
 
     def __post_init__(self):
-        finite_number(self.threshold, "Huber", "threshold")
-        require(self.threshold > 0, "Huber", "threshold", "> 0", self.threshold)
+        finite_number(self.threshold, "threshold")
+        require(self.threshold > 0, "threshold", "> 0", self.threshold)
 
     def __call__(
         self, prediction: Float[Array, "*n"], target: Float[Array, "*n"]

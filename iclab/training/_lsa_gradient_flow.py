@@ -21,8 +21,6 @@ from iclab.core import (
     Count,
     checked,
     covariance_matrix,
-    positive_integer,
-    square_matrix,
 )
 from iclab.tasks import RandomCovariance
 from iclab.theory import lsa_loss, lsa_loss_random_covariance
@@ -51,15 +49,13 @@ def lsa_gradient_flow(
     not, of any sign; one that flows into the saddle at the origin comes to rest there.
     Parameters of the result are pairs (U₁₁, u₋₁). Options as in `integrate_flow`.
     """
-    owner = "lsa_gradient_flow"
     if isinstance(law, RandomCovariance):
         loss, distribution, V = lsa_loss_random_covariance, law.moments(), None
-        d = law.dimension
     else:
-        eigenvalues, V = jnp.linalg.eigh(covariance_matrix(law, owner, "law"))
-        loss, distribution, d = lsa_loss, jnp.diag(eigenvalues), len(V)
-    N = positive_integer(context_length, owner, "context_length")
-    U = square_matrix(U11, owner, "U11", dimension=d)
+        eigenvalues, V = jnp.linalg.eigh(covariance_matrix(law, "law"))
+        loss, distribution = lsa_loss, jnp.diag(eigenvalues)
+    N = context_length
+    U = U11
     flow = _reduced_flow(
         loss,
         distribution,

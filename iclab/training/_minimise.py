@@ -13,7 +13,11 @@ import optax
 from jax.core import Tracer
 from jaxtyping import Array, Float, PyTree
 
-from iclab.core import array_size, checked, finite_number, require
+from iclab.core import (
+    Size,
+    checked,
+    require,
+)
 from iclab.runs import bench
 from iclab.training._at_work import Keeper
 from iclab.training._starts import parameters, scalar
@@ -42,9 +46,9 @@ def minimise(
     loss: Callable[[ParametersT], Float[Array, ""]],
     start: ParametersT,
     *,
-    max_steps: int = 500,
+    max_steps: Size = 500,
     tolerance: float = 1e-8,
-    memory: int = 20,
+    memory: Size = 20,
 ) -> Trained[ParametersT]:
     """Minimise a deterministic `loss` by L-BFGS from `start`, a pytree of arrays.
 
@@ -58,18 +62,14 @@ def minimise(
     tells how far it is, and one that was killed goes on where it was. A `loss` that is
     a Module brings its arrays as arguments, and compiles once for all of its kind.
     """
-    owner = "minimise"
-    array_size(max_steps, owner, "max_steps")
-    array_size(memory, owner, "memory")
-    finite_number(tolerance, owner, "tolerance")
-    require(tolerance >= 0, owner, "tolerance", "≥ 0", tolerance)
-    start = parameters(start, owner)
-    scalar(loss, start, owner)
+    require(tolerance >= 0, "tolerance", "≥ 0", tolerance)
+    start = parameters(start)
+    scalar(loss, start)
     state = _begin(loss, start, max_steps, memory)
     if not isinstance(state.norm, Tracer):
         first, slope = float(state.losses[0]), float(state.norm)
         rule, found = "where `loss` is finite", f"{first:.3g} of gradient {slope:.3g}"
-        require(math.isfinite(first + slope), owner, "start", rule, found)
+        require(math.isfinite(first + slope), "start", rule, found)
     if isinstance(state.norm, Tracer) or bench() is None:
         until = jnp.asarray(max_steps)
         state = _advance(loss, state, until, float(tolerance), memory)

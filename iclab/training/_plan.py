@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import optax
 
-from iclab._reading import Positive
+from iclab._reader import Natural
 from iclab.core import array_size, checked, finite_number, positive_integer, require
 from iclab.training._own_code import code_differs, own_code
 
@@ -20,7 +20,7 @@ _CODE = ".code()"
 Precision = Literal["float32", "float64", "bfloat16"]
 
 
-@checked(types_only=True)
+@checked
 @dataclass(frozen=True)
 class Optimiser:
     """Adam, AdamW or SGD with a schedule and clipping, as plain values.
@@ -39,26 +39,25 @@ class Optimiser:
     momentum: float = 0.0
 
     def __post_init__(self):
-        owner = "Optimiser"
-        _one_of(self.method, owner, "method", ("adam", "adamw", "sgd"))
-        _one_of(self.schedule, owner, "schedule", ("constant", "linear", "cosine"))
-        _above_zero(self.learning_rate, owner, "learning_rate")
-        _not_negative(self.warmup, owner, "warmup")
-        finite_number(self.weight_decay, owner, "weight_decay", at_least=0)
-        finite_number(self.momentum, owner, "momentum", at_least=0)
+        _one_of(self.method, "method", ("adam", "adamw", "sgd"))
+        _one_of(self.schedule, "schedule", ("constant", "linear", "cosine"))
+        _above_zero(self.learning_rate, "learning_rate")
+        _not_negative(self.warmup, "warmup")
+        finite_number(self.weight_decay, "weight_decay", at_least=0)
+        finite_number(self.momentum, "momentum", at_least=0)
         if self.clip is not None:
-            _above_zero(self.clip, owner, "clip")
+            _above_zero(self.clip, "clip")
         decays = self.method == "adamw" or self.weight_decay == 0
-        require(decays, owner, "weight_decay", "0 unless adamw", self.weight_decay)
+        require(decays, "weight_decay", "0 unless adamw", self.weight_decay)
         moves = self.method == "sgd" or self.momentum == 0
-        require(moves, owner, "momentum", "0 unless sgd", self.momentum)
+        require(moves, "momentum", "0 unless sgd", self.momentum)
 
     @property
     def endless(self) -> bool:
         """Whether a step does not depend on how many there will be."""
         return self.schedule == "constant"
 
-    def rate(self, steps: Positive) -> Callable[[Any], Any]:
+    def rate(self, steps: Natural) -> Callable[[Any], Any]:
         """Learning rate by step of a run of so many steps."""
         peak, rest = self.learning_rate, max(steps - self.warmup, 1)
         after = {
@@ -71,7 +70,7 @@ class Optimiser:
         rise = optax.linear_schedule(peak / self.warmup, peak, self.warmup - 1)
         return optax.join_schedules([rise, after], [self.warmup])
 
-    def transformation(self, steps: Positive) -> optax.GradientTransformation:
+    def transformation(self, steps: Natural) -> optax.GradientTransformation:
         """The optax optimiser of a run of so many steps."""
         rate = self.rate(steps)
         method = {
@@ -104,13 +103,13 @@ class Plan:
     precision: Precision = "float32"
 
     def __post_init__(self):
-        positive_integer(self.steps, "Plan", "steps")
-        array_size(self.batch, "Plan", "batch")
+        positive_integer(self.steps, "steps")
+        array_size(self.batch, "batch")
         known = isinstance(self.optimiser, (Optimiser, optax.GradientTransformation))
         rule, found = "an `Optimiser` or one of optax", type(self.optimiser).__name__
-        require(known, "Plan", "optimiser", rule, found)
-        _one_of(self.precision, "Plan", "precision", get_args(Precision))
-        _not_negative(self.seed, "Plan", "seed")
+        require(known, "optimiser", rule, found)
+        _one_of(self.precision, "precision", get_args(Precision))
+        _not_negative(self.seed, "seed")
 
 
 def described(plan: Plan, problem: Any, model: Any) -> dict[str, Any]:
@@ -186,17 +185,17 @@ def _array_text(array: np.ndarray, *, values: bool) -> str:
     return f"{text} with checksum {digest[:12]}"
 
 
-def _one_of(value: str, owner: str, name: str, known: tuple[str, ...]) -> None:
+def _one_of(value: str, name: str, known: tuple[str, ...]) -> None:
     word = isinstance(value, str) and value in known
-    require(word, owner, name, f"one of {', '.join(known)}", repr(value))
+    require(word, name, f"one of {', '.join(known)}", repr(value))
 
 
-def _not_negative(value: int, owner: str, name: str) -> None:
+def _not_negative(value: int, name: str) -> None:
     whole = isinstance(value, int) and not isinstance(value, bool)
     rule = "an integer from 0 to 2⁶³ − 1"
-    require(whole and 0 <= value < 2**63, owner, name, rule, value)
+    require(whole and 0 <= value < 2**63, name, rule, value)
 
 
-def _above_zero(value: float, owner: str, name: str) -> None:
-    finite_number(value, owner, name)
-    require(value > 0, owner, name, "> 0", value)
+def _above_zero(value: float, name: str) -> None:
+    finite_number(value, name)
+    require(value > 0, name, "> 0", value)

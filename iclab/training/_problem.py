@@ -53,10 +53,10 @@ class FixedSet(AbstractProblem):
         self.problem, self.curriculum = problem, problem.curriculum
         ramps = self.curriculum.points, self.curriculum.dimensions
         flat = all(ramp.start == ramp.end for ramp in ramps)
-        require(flat, "FixedSet", "problem", "one without a curriculum", "one that has")
+        require(flat, "problem", "one without a curriculum", "one that has")
         self.samples = drawn(problem, self.curriculum.last(), count, key)
         known = bool(jax.tree.leaves(self.samples))
-        require(known, "FixedSet", "problem", "one that draws samples", "one without")
+        require(known, "problem", "one that draws samples", "one without")
 
     def sample(self, key: PRNGKeyArray, stage: Stage) -> PyTree[Array]:
         """One of the set."""
@@ -68,7 +68,7 @@ class FixedSet(AbstractProblem):
     ) -> PyTree[Array]:
         count = self._count
         rule = f"at most {count} samples, all there are, in a batch"
-        require(size <= count, "FixedSet", "size", rule, size)
+        require(size <= count, "size", rule, size)
         an_epoch = count // size
         of_epoch = jax.random.fold_in(key, step // an_epoch)
         order = jax.random.permutation(of_epoch, count)

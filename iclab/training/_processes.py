@@ -5,12 +5,13 @@ import numpy as np
 from jax.experimental import multihost_utils
 from jaxtyping import PyTree
 
-from iclab.core import positive_integer, require
+from iclab.core import Natural, checked, refuse, require
 
 
+@checked
 def join_processes(
     coordinator: str | None = None,
-    processes: int | None = None,
+    processes: Natural | None = None,
     process_id: int | None = None,
 ) -> None:
     """Join the processes of one run; call it before anything is computed.
@@ -19,17 +20,17 @@ def join_processes(
     environment (Slurm, Open MPI, Kubernetes, TPU pods, or JAX_COORDINATOR_ADDRESS,
     JAX_NUM_PROCESSES and JAX_PROCESS_ID) tells all three.
     """
-    owner = "join_processes"
     given = [value is not None for value in (coordinator, processes, process_id)]
     if coordinator is not None:
         named = ":" in coordinator and coordinator.rpartition(":")[2].isdigit()
-        require(named, owner, "coordinator", "host:port", repr(coordinator))
+        require(named, "coordinator", "host:port", repr(coordinator))
     if any(given):
         rule = "given together with `coordinator` and `process_id`"
-        require(all(given), owner, "processes", rule, processes)
-        count = positive_integer(processes, owner, "processes")
-        inside = process_id is not None and 0 <= process_id < count
-        require(inside, owner, "process_id", f"between 0 and {count - 1}", process_id)
+        require(all(given), "processes", rule, processes)
+        assert processes is not None
+        assert process_id is not None
+        rule = f"between 0 and {processes - 1}"
+        require(0 <= process_id < processes, "process_id", rule, process_id)
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     try:
         jax.distributed.initialize(coordinator, processes, process_id)
@@ -37,7 +38,7 @@ def join_processes(
         # half a minute, which may be too short once each goes its own way.
         agreed(0, False)
     except (ValueError, RuntimeError) as error:
-        raise ValueError(f"{owner}: cannot join the other processes: {error}") from None
+        refuse(f"cannot join the other processes: {error}")
 
 
 def agreed(count: int, stop: bool) -> tuple[int, bool]:

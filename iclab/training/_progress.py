@@ -31,18 +31,18 @@ class Progress(Hook):
     def begin(self, course: AnyCourse) -> None:
         if self._display is None:
             self._display = self._usual()
-        self._display.begin(1, course.owner, "step")
+        self._display.begin(1, course.name, "step")
 
     def __call__(self, course: AnyCourse) -> None:
         assert self._display is not None
         step, steps = course.step, course.steps
-        self._display.started(course.owner, course.first / max(steps, 1))
+        self._display.started(course.name, course.first / max(steps, 1))
         if step > course.first:
             words = f"{of(step, steps, 'step')} · loss"
             words += f" {number(np.mean(course.losses[-1]), 4)}"
             rate = float(f"{course.rate:.3g}")
             words += f" · {number(rate)} steps/s" if rate else ""
-            self._display.told(course.owner, step / steps, words)
+            self._display.told(course.name, step / steps, words)
 
     def close(self) -> None:
         if self._display is not None:

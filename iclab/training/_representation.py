@@ -40,7 +40,7 @@ def exact_gap(
 
     The task must be noisy (τ > 0) and its λ as in Assumption 1.
     """
-    _centred("exact_gap", task)
+    _centred(task)
     N, tau = task.context_length, task.noise_variance
     return _Gap(task, representation_optimum(task.features, N, tau))
 
@@ -63,8 +63,8 @@ def two_rates(key_query: Number, value: Number) -> optax.GradientTransformation:
     After another transformation it scales that one's steps:
     `optax.chain(optax.scale_by_adam(), two_rates(1e-3, 1e-1))`.
     """
-    finite_number(key_query, "two_rates", "key_query", at_least=0)
-    finite_number(value, "two_rates", "value", at_least=0)
+    finite_number(key_query, "key_query", at_least=0)
+    finite_number(value, "value", at_least=0)
 
     def scale(updates: PyTree, parameters: PyTree) -> PyTree:
         return eqx.tree_at(
@@ -117,7 +117,7 @@ def batch_loss(
     """
     K, N = len(tokens), context_length
     rule = f"from 1 to {K}, the number of tokens"
-    require(1 <= N <= K, "batch_loss", "context_length", rule, N)
+    require(1 <= N <= K, "context_length", rule, N)
     count = _parts(model, len(labels), K)
     mean = functools.partial(_mean_loss, context_length=N, loss=loss)
     if count == 1:
@@ -211,7 +211,7 @@ class OverRepresentation(AbstractProblem):
         N, K = self.task.context_length, self.task.dictionary_size
         rule = f"a row of {K} labels a sample, one per token"
         fits = samples.shape[1:] == (K,)
-        require(fits, "OverRepresentation", "samples", rule, f"shape {samples.shape}")
+        require(fits, "samples", rule, f"shape {samples.shape}")
         return batch_loss(model, self.task.tokens, samples, N, self.pointwise)
 
 
@@ -229,8 +229,8 @@ class _Gap(eqx.Module):
         )
 
 
-def _centred(owner: str, task: Representation) -> None:
+def _centred(task: Representation) -> None:
     mean, square = task.law.moments()
     rule = "one whose `law` has mean 0 and variance 1 (Assumption 1)"
     found = f"mean {mean:g} and E λ² = {square:g}"
-    require((mean, square) == (0.0, 1.0), owner, "task", rule, found)
+    require((mean, square) == (0.0, 1.0), "task", rule, found)

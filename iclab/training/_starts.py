@@ -11,35 +11,35 @@ import numpy as np
 from iclab.core import finite_array, require
 
 
-def parameters(start: Any, owner: str) -> Any:
+def parameters(start: Any) -> Any:
     """`start` as a tree of finite floating-point arrays; numbers become arrays."""
     tree = jax.tree.map(_array, start)
     leaves = jax.tree.leaves(tree)
     rule = "arrays of real numbers, at least one"
     real = bool(leaves) and all(map(eqx.is_inexact_array, leaves))
     real = real and not any(map(jnp.iscomplexobj, leaves))
-    require(real, owner, "start", rule, type(start).__name__)
+    require(real, "start", rule, type(start).__name__)
     for leaf in leaves:
-        finite_array(leaf, owner, "start")
+        finite_array(leaf, "start")
     return tree
 
 
-def scalar(loss: Callable[[Any], Any], start: Any, owner: str) -> None:
+def scalar(loss: Callable[[Any], Any], start: Any) -> None:
     """See that `loss` gives one real number at `start`."""
     found = eqx.filter_eval_shape(loss, start)
     is_array = isinstance(found, jax.ShapeDtypeStruct)
     real = is_array and jnp.issubdtype(found.dtype, jnp.floating)
     text = f"shape {found.shape} of {found.dtype}" if is_array else repr(found)
     rule = "a function that returns one real number"
-    require(real and found.shape == (), owner, "loss", rule, text)
+    require(real and found.shape == (), "loss", rule, text)
 
 
-def like_start(field: Callable[[Any], Any], start: Any, owner: str) -> None:
+def like_start(field: Callable[[Any], Any], start: Any) -> None:
     """See that `field` gives at `start` arrays of its shapes."""
     found = eqx.filter_eval_shape(field, start)
     shapes = [jax.tree.map(np.shape, tree) for tree in (found, start)]
     rule = "a function that returns arrays like `start`"
-    require(shapes[0] == shapes[1], owner, "field", rule, f"{shapes[0]}")
+    require(shapes[0] == shapes[1], "field", rule, f"{shapes[0]}")
 
 
 def _array(leaf: Any) -> Any:

@@ -45,6 +45,6 @@ def trained_lsa(
     if isinstance(law, RandomCovariance):
         found = lsa_optimum_random_covariance(law.moments(), context_length)
     else:
-        covariance = covariance_matrix(law, "trained_lsa", "law")
+        covariance = covariance_matrix(law, "law")
         found = lsa_optimum(covariance, context_length)
     return LinearSelfAttention(*found)

@@ -12,9 +12,13 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from iclab.core import checked, positive_integer, require
+from iclab.core import (
+    Natural,
+    checked,
+    require,
+)
 from iclab.runs import assigned_devices
-from iclab.training._core import Course, fit
+from iclab.training._core import Course, trained
 from iclab.training._hooks import Hook, Record, Validation
 from iclab.training._plan import Optimiser, Plan, described
 from iclab.training._problem import AbstractProblem
@@ -33,8 +37,8 @@ def train(
     *,
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
-    checkpoint_every: int = 1000,
-    log_every: int = 100,
+    checkpoint_every: Natural = 1000,
+    log_every: Natural = 100,
     record: Callable[[ModelT], PyTree] | None = None,
     report: Callable[[Mapping[str, Any]], None] | None = None,
     hooks: Sequence[Hook] = (),
@@ -58,13 +62,12 @@ def train(
     A loss or gradient that is not finite raises `Diverged`; the checkpoints before it
     stay.
     """
-    positive_integer(checkpoint_every, "train", "checkpoint_every")
-    positive_integer(log_every, "train", "log_every")
     devices = len(assigned_devices())
     rule = f"a multiple of the number of devices, {devices}"
-    require(plan.batch % devices == 0, "train", "batch", rule, plan.batch)
+    require(plan.batch % devices == 0, "batch", rule, plan.batch)
     folder = RunFolder(out, described(plan, problem, model), tensorboard=tensorboard)
-    return fit(
+    return trained(
+        "train",
         problem,
         model,
         plan.optimiser,
@@ -80,7 +83,6 @@ def train(
             Progress(show_progress, early=out is not None),
         ],
         precision=plan.precision,
-        owner="train",
     )
 
 

@@ -24,7 +24,7 @@ from tests.refusals import refused
 
 
 @checked
-def _risk(
+def risk(
     matrix: Float[Array, "d d"],
     covariance: Covariance,
     samples: Count,
@@ -42,8 +42,8 @@ def _risk(
 
 
 def test_lists_and_numpy_are_welcome():
-    expected = _risk(jnp.eye(2), jnp.eye(2), 2, noise=1.0, weight=jnp.ones(2))
-    call: Any = _risk  # what the signature does not promise, and takes all the same
+    expected = risk(jnp.eye(2), jnp.eye(2), 2, noise=1.0, weight=jnp.ones(2))
+    call: Any = risk  # what the signature does not promise, and takes all the same
     found = call(
         [[1, 0], [0, 1]], np.eye(2, dtype=int), np.int64(2), noise=1, weight=[1, 1]
     )
@@ -52,10 +52,10 @@ def test_lists_and_numpy_are_welcome():
 
 
 def test_jit_sees_shapes():
-    call: Any = _risk
+    call: Any = risk
     program = jax.jit(lambda m, n, s: call(m, np.eye(2), n, noise=s))
     assert_close(program(jnp.eye(2), 2, 1.0), 3.0)
-    with refused("_risk: `covariance` must be a 3×3 matrix, got shape (2, 2)"):
+    with refused("risk: `covariance` must be a 3×3 matrix, got shape (2, 2)"):
         program(jnp.eye(3), 2, 1.0)
 
 
@@ -125,7 +125,7 @@ EYE = np.eye(2)
         ),
         (
             {"matrix": EYE * 1e308, "samples": 1, "covariance": EYE * 1e10},
-            "the result is beyond float64, with `matrix` up to 1e+308, `covariance` up"
+            "the result overflows float64 for `matrix` up to 1e+308, `covariance` up"
             " to 1e+10, `samples` up to 1",
         ),
     ],
@@ -133,30 +133,30 @@ EYE = np.eye(2)
 @pytest.mark.usefixtures("unchecked")
 def test_nonsense_is_named(change, message):
     arguments = {"matrix": EYE, "covariance": EYE, "samples": 3} | change
-    with refused(f"_risk: {message}"):
-        _risk(**arguments)
+    with refused(f"risk: {message}"):
+        risk(**arguments)
 
 
 def test_wrong_words_name_the_function():
     with pytest.raises(TypeError) as caught:
-        _risk(EYE, EYE)  # pyright: ignore[reportCallIssue]
-    assert str(caught.value) == "_risk: missing a required argument: 'samples'"
+        risk(EYE, EYE)  # pyright: ignore[reportCallIssue]
+    assert str(caught.value) == "risk: missing a required argument: 'samples'"
 
 
 @checked
-def _sized(size: Size, seed: Seed, share: Share, loops: Annotated[int, between(1, 64)]):
+def sized(size: Size, seed: Seed, share: Share, loops: Annotated[int, between(1, 64)]):
     return float(size + seed) * share * loops
 
 
 def test_sizes_seeds_and_shares():
-    assert _sized(2, 0, 0.5, 1) == 1.0
+    assert sized(2, 0, 0.5, 1) == 1.0
     with refused(
-        "_sized: `size` must be an integer of at most 16,777,216, got 99999999"
+        "sized: `size` must be an integer of at most 16,777,216, got 99999999"
     ):
-        _sized(99_999_999, 0, 0.5, 1)
-    with refused("_sized: `seed` must be an integer from 0 to 2⁶³ − 1, got -1"):
-        _sized(2, -1, 0.5, 1)
-    with refused("_sized: `share` must be between 0 and 1, got 1.0"):
-        _sized(2, 0, 1.0, 1)
-    with refused("_sized: `loops` must be an integer from 1 to 64, got 65"):
-        _sized(2, 0, 0.5, 65)
+        sized(99_999_999, 0, 0.5, 1)
+    with refused("sized: `seed` must be an integer from 0 to 2⁶³ − 1, got -1"):
+        sized(2, -1, 0.5, 1)
+    with refused("sized: `share` must be between 0 and 1, got 1.0"):
+        sized(2, 0, 1.0, 1)
+    with refused("sized: `loops` must be an integer from 1 to 64, got 65"):
+        sized(2, 0, 0.5, 65)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from iclab.core import (
+    checked,
     finite_array,
     finite_number,
     is_traced,
@@ -17,15 +18,32 @@ from tests.assertions import assert_close
 from tests.refusals import refused
 
 
-def test_require_says_owner_name_rule_value():
-    require(True, "Ridge", "penalty", "≥ 0", -1.0)
-    with refused("Ridge: `penalty` must be ≥ 0, got -1.0"):
-        require(False, "Ridge", "penalty", "≥ 0", -1.0)
+def test_require_says_name_rule_value():
+    @checked
+    def ridge(penalty: float) -> None:
+        require(penalty >= 0, "penalty", "≥ 0", penalty)
+
+    ridge(1.0)
+    owner = ridge.__qualname__
+    with refused(f"{owner}: `penalty` must be ≥ 0, got -1.0"):
+        ridge(-1.0)
+    with refused("`penalty` must be ≥ 0, got -1.0"):
+        require(False, "penalty", "≥ 0", -1.0)
+
+
+def test_errors_from_inside_name_the_function():
+    @checked
+    def divide(by: int) -> float:
+        return 1 / by
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        divide(0)
+    assert caught.value.__notes__ == [f"in iclab's {divide.__qualname__}"]
 
 
 @pytest.mark.parametrize("value", [3, np.int32(3), np.array(3), jnp.asarray(3)])
 def test_every_kind_of_integer_is_one(value):
-    assert positive_integer(value, "f", "n") == 3
+    assert positive_integer(value, "n") == 3
 
 
 @pytest.mark.parametrize(
@@ -40,43 +58,43 @@ def test_every_kind_of_integer_is_one(value):
         ("3", "'3'"),
         (None, "None"),
         (True, "True"),
-        (np.float64(2.5), "np.float64(2.5)"),
+        (np.float64(2.5), "2.5"),
         (np.array([1, 2]), "array([1, 2])"),
-        (jnp.asarray(2.5), "Array(2.5, dtype=float64, weak_type=True)"),
+        (jnp.asarray(2.5), "2.5"),
         (jnp.array([1, 2]), "Array([1, 2], dtype=int64)"),
     ],
 )
 def test_what_is_not_a_positive_integer(value, found):
-    with refused(f"f: `n` must be an integer ≥ 1, got {found}"):
-        positive_integer(value, "f", "n")
+    with refused(f"`n` must be an integer ≥ 1, got {found}"):
+        positive_integer(value, "n")
 
 
 @pytest.mark.parametrize(
     ("value", "at_least", "message"),
     [
-        (float("nan"), -np.inf, "f: `s` must be finite, got nan"),
-        (float("inf"), -np.inf, "f: `s` must be finite, got inf"),
-        (-1.0, 0, "f: `s` must be ≥ 0 and finite, got -1.0"),
-        (jnp.asarray(-1.0), 0, "f: `s` must be ≥ 0 and finite, got -1.0"),
-        (float("nan"), 0, "f: `s` must be ≥ 0 and finite, got nan"),
-        (float("inf"), 0, "f: `s` must be ≥ 0 and finite, got inf"),
+        (float("nan"), -np.inf, "`s` must be finite, got nan"),
+        (float("inf"), -np.inf, "`s` must be finite, got inf"),
+        (-1.0, 0, "`s` must be ≥ 0 and finite, got -1.0"),
+        (jnp.asarray(-1.0), 0, "`s` must be ≥ 0 and finite, got -1.0"),
+        (float("nan"), 0, "`s` must be ≥ 0 and finite, got nan"),
+        (float("inf"), 0, "`s` must be ≥ 0 and finite, got inf"),
     ],
 )
 def test_what_is_not_a_finite_number(value, at_least, message):
     with refused(message):
-        finite_number(value, "f", "s", at_least=at_least)
+        finite_number(value, "s", at_least=at_least)
 
 
 def test_bad_entries_are_counted():
-    with refused("f: `v` must be finite, got 2 entries that are not"):
-        finite_array(jnp.array([1.0, jnp.nan, jnp.inf]), "f", "v")
+    with refused("`v` must be finite, got 2 entries that are not"):
+        finite_array(jnp.array([1.0, jnp.nan, jnp.inf]), "v")
 
 
 def test_square_matrix_makes_floats():
-    matrix = square_matrix([[1, 2], [3, 4]], "f", "A")
+    matrix = square_matrix([[1, 2], [3, 4]], "A")
     assert matrix.dtype == jnp.float64
     assert_close(matrix, [[1.0, 2.0], [3.0, 4.0]])
-    assert square_matrix(jnp.eye(2, dtype=jnp.float32), "f", "A").dtype == jnp.float32
+    assert square_matrix(jnp.eye(2, dtype=jnp.float32), "A").dtype == jnp.float32
 
 
 @pytest.mark.parametrize(
@@ -90,18 +108,18 @@ def test_square_matrix_makes_floats():
     ],
 )
 def test_what_is_not_a_square_matrix(value, shape):
-    with refused(f"f: `A` must be a square matrix, got shape {shape}"):
-        square_matrix(value, "f", "A")
+    with refused(f"`A` must be a square matrix, got shape {shape}"):
+        square_matrix(value, "A")
 
 
 def test_traced_values_pass():
     @jax.jit
     def passes(n, s, v):
         assert is_traced(n)
-        assert positive_integer(n, "f", "n") is n
-        finite_number(s, "f", "s", at_least=0)
-        finite_array(v, "f", "v")
-        return n + s + jnp.sum(square_matrix(v, "f", "v"))
+        assert positive_integer(n, "n") is n
+        finite_number(s, "s", at_least=0)
+        finite_array(v, "v")
+        return n + s + jnp.sum(square_matrix(v, "v"))
 
     assert not is_traced(jnp.ones(2))
     assert_close(passes(-1, -2.0, jnp.eye(2)), -1.0)
@@ -109,9 +127,9 @@ def test_traced_values_pass():
 
 def test_known_numbers_are_checked_inside_a_transformation():
     def refuses(x):
-        finite_array(jnp.asarray(np.array([np.nan])), "f", "v")
+        finite_array(jnp.asarray(np.array([np.nan])), "v")
         return x
 
-    message = "f: `v` must be finite, got 1 entries that are not"
+    message = "`v` must be finite, got 1 entries that are not"
     with refused(message):
         jax.grad(refuses)(1.0)

@@ -83,7 +83,7 @@ def test_lists_are_numbers_too():
     ids=["shape", "nan", "words"],
 )
 def test_bad_answers(function, words):
-    with refused(f"Foreign: `function` must {words}"):
+    with refused(f"Foreign.on_batch: `function` must {words}"):
         Foreign(function).on_batch(PROMPTS)
 
 

@@ -49,8 +49,8 @@ def test_no_examples_are_refused():
 
 
 def test_same_dimension():
-    same_dimension("Model", 2, PROMPT)
+    same_dimension(2, PROMPT)
     with refused(
-        "Model: `prompt` must be of dimension 5, the predictor's own, got dimension 2"
+        "`prompt` must be of dimension 5, the predictor's own, got dimension 2"
     ):
-        same_dimension("Model", 5, PROMPT)
+        same_dimension(5, PROMPT)

@@ -56,20 +56,20 @@ def test_moments_are_averages(getkey):
     [
         (
             (jnp.ones(3), jnp.ones(3), jnp.ones(3)),
-            "Prompt: `examples` must be an n×d matrix with n ≥ 1, got shape (3,)",
+            "Prompt: `examples` must be an n×d matrix, got shape (3,)",
         ),
         (
             (jnp.ones((0, 3)), jnp.ones(0), jnp.ones(3)),
-            "Prompt: `examples` must be an n×d matrix with n ≥ 1, got shape (0, 3)",
+            "Prompt: `examples` must be an n×d matrix, got shape (0, 3)",
         ),
         (
             (jnp.ones((4, 3)), jnp.ones(3), jnp.ones(3)),
-            "Prompt: `labels` must be a vector of 4 labels, one per example,"
+            "Prompt: `labels` must be a vector of 4 numbers like `examples`,"
             " got shape (3,)",
         ),
         (
             (jnp.ones((4, 3)), jnp.ones(4), jnp.ones(2)),
-            "Prompt: `query` must be a vector of the examples' dimension 3,"
+            "Prompt: `query` must be a vector of 3 numbers like `examples`,"
             " got shape (2,)",
         ),
         (

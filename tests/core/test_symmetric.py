@@ -42,74 +42,74 @@ def test_root_of_a_singular_matrix():
     "value", [jnp.eye(2), [[2, 1], [1, 2]], np.eye(2), jnp.eye(2, dtype=jnp.float32)]
 )
 def test_covariances_are_accepted(value):
-    assert_close(covariance_matrix(value, "f"), np.asarray(value))
+    assert_close(covariance_matrix(value), np.asarray(value))
 
 
 @pytest.mark.parametrize(
     "value", [jnp.zeros((2, 2)), jnp.ones((2, 2)), jnp.diag(jnp.array([1.0, 0.0]))]
 )
 def test_singular_covariances_only_where_admitted(value):
-    assert_close(covariance_matrix(value, "f", singular=True), value)
-    with pytest.raises(ValueError, match="f: `covariance` must be positive definite"):
-        covariance_matrix(value, "f")
+    assert_close(covariance_matrix(value, singular=True), value)
+    with pytest.raises(ValueError, match="`covariance` must be positive definite"):
+        covariance_matrix(value)
 
 
 def test_round_off_is_not_asymmetry():
     matrix = jnp.array([[1.0, 0.5], [0.5 + 1e-12, 1.0]])
-    assert_close(covariance_matrix(matrix, "f"), matrix)
+    assert_close(covariance_matrix(matrix), matrix)
 
 
 @pytest.mark.parametrize(
     ("value", "options", "message"),
     [
-        (jnp.ones((2, 3)), {}, "f: `A` must be a square matrix, got shape (2, 3)"),
-        (jnp.ones(4), {}, "f: `A` must be a square matrix, got shape (4,)"),
+        (jnp.ones((2, 3)), {}, "`A` must be a square matrix, got shape (2, 3)"),
+        (jnp.ones(4), {}, "`A` must be a square matrix, got shape (4,)"),
         (
             jnp.array([[1.0, 0.5], [0.25, 1.0]]),
             {},
-            "f: `A` must be symmetric,"
+            "`A` must be symmetric,"
             " got entries that differ from their mirror image by 0.25",
         ),
         (
             jnp.array([[1.0, jnp.nan], [jnp.nan, 1.0]]),
             {},
-            "f: `A` must be finite, got 2 entries that are not",
+            "`A` must be finite, got 2 entries that are not",
         ),
         (
             jnp.diag(jnp.array([1.0, jnp.inf])),
             {},
-            "f: `A` must be finite, got 1 entries that are not",
+            "`A` must be finite, got 1 entries that are not",
         ),
         (
             jnp.diag(jnp.array([2.0, -0.5])),
             {},
-            "f: `A` must be positive definite, got smallest eigenvalue -0.5",
+            "`A` must be positive definite, got smallest eigenvalue -0.5",
         ),
         (
             -jnp.eye(2),
             {"singular": True},
-            "f: `A` must be positive semi-definite, got smallest eigenvalue -1",
+            "`A` must be positive semi-definite, got smallest eigenvalue -1",
         ),
         (
             jnp.zeros((2, 2)),
             {},
-            "f: `A` must be positive definite, got smallest eigenvalue 0",
+            "`A` must be positive definite, got smallest eigenvalue 0",
         ),
-        (jnp.eye(2), {"dimension": 3}, "f: `A` must be a 3×3 matrix, got shape (2, 2)"),
+        (jnp.eye(2), {"dimension": 3}, "`A` must be a 3×3 matrix, got shape (2, 2)"),
     ],
 )
 def test_what_is_not_a_covariance(value, options, message):
     with refused(message):
-        covariance_matrix(value, "f", "A", **options)
+        covariance_matrix(value, "A", **options)
 
 
 def test_symmetric_matrices_may_be_indefinite():
     matrix = jnp.diag(jnp.array([1.0, -1.0]))
-    assert_close(symmetric_matrix(matrix, "f", "A"), matrix)
+    assert_close(symmetric_matrix(matrix, "A"), matrix)
 
 
 def test_traced_matrices_keep_their_shape_checks():
-    accept = jax.jit(lambda matrix: covariance_matrix(matrix, "f"))
+    accept = jax.jit(lambda matrix: covariance_matrix(matrix))
     assert_close(accept(-jnp.eye(2)), -jnp.eye(2))
-    with refused("f: `covariance` must be a square matrix, got shape (2, 3)"):
+    with refused("`covariance` must be a square matrix, got shape (2, 3)"):
         accept(jnp.ones((2, 3)))

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from iclab.show import visible
 from iclab.cli import main
 from iclab.papers import failed_record, select
 from iclab.results import ResultsFolder, read_run
+from iclab.show import visible
 from tests.report import example
 
 SIGNS = [

@@ -61,7 +61,6 @@ class Settings(Training):
         most = max(self.loops)
         require(
             self.test_loops >= most,
-            "gatmiry2024/figure-3",
             "test_loops",
             f"at least the loops of training, {most}",
             self.test_loops,

@@ -75,10 +75,10 @@ class EqualCompute(FourLayers):
         super().__post_init__()
         rule = f"divisors of `width` = {self.width}"
         fit = all(self.width % heads == 0 for heads in self.heads)
-        require(fit, "yang2024/figure-5", "heads", rule, self.heads)
+        require(fit, "heads", rule, self.heads)
         rule = f"at least `block` = {self.block}"
         enough = self.steps >= self.block
-        require(enough, "yang2024/figure-5", "steps", rule, self.steps)
+        require(enough, "steps", rule, self.steps)
 
 
 def equal_compute_jobs(settings: EqualCompute) -> dict[str, dict[str, Any]]:

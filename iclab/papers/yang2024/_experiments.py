@@ -104,7 +104,7 @@ class FourLayers:
         _check_sizes(self)
         rule = f"at least `batch` = {self.batch}"
         few = self.samples < self.batch
-        require(not few, "four layers", "samples", rule, self.samples)
+        require(not few, "samples", rule, self.samples)
 
 
 def one_layer_jobs(settings: TrainedLayer) -> dict[str, dict[str, Any]]:
@@ -123,7 +123,7 @@ def four_layer_job(settings: FourLayers) -> dict[str, Any]:
 def _check_sizes(sizes: Layer | FourLayers) -> None:
     N, K = sizes.context_length, sizes.dictionary_size
     rule = f"at most `dictionary_size` = {K}"
-    require(K >= N, "dictionary", "context_length", rule, N)
+    require(K >= N, "context_length", rule, N)
 
 
 def dictionary_of(settings: Mapping[str, Any]) -> Representation:

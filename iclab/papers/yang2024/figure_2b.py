@@ -47,7 +47,7 @@ class Settings(FourLayers):
         super().__post_init__()
         rule = f"a divisor of `width` = {self.width}"
         fits = self.width % self.heads == 0
-        require(fits, "yang2024/figure-2b", "heads", rule, self.heads)
+        require(fits, "heads", rule, self.heads)
 
 
 def jobs(settings: Settings) -> dict[str, dict[str, Any]]:

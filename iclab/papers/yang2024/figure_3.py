@@ -44,7 +44,7 @@ class Settings:
         least = 3 * self.feature_dim // 2 + 1
         rule = f"at least 3/2 `feature_dim` + 1 = {least}"
         K = self.dictionary_size
-        require(least <= K, "yang2024/figure-3", "dictionary_size", rule, K)
+        require(least <= K, "dictionary_size", rule, K)
 
 
 def jobs(settings: Settings) -> dict[str, dict[str, Any]]:

@@ -67,7 +67,7 @@ class Settings(Layer):
         most = max(*self.heads, self.middle_heads)
         rule = f"more than the other numbers of heads, {most}"
         many = self.most_heads
-        require(many > most, "yang2024/figure-4", "most_heads", rule, many)
+        require(many > most, "most_heads", rule, many)
 
 
 def jobs(settings: Settings) -> dict[str, dict[str, Any]]:

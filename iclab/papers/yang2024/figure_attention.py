@@ -40,7 +40,7 @@ class Settings(TrainedLayer):
         super().__post_init__()
         rule = f"at least `every` = {self.every}, twice"
         enough = self.steps >= 2 * self.every
-        require(enough, "yang2024/figure-attention", "steps", rule, self.steps)
+        require(enough, "steps", rule, self.steps)
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def covariates(
 ) -> AbstractTask:
     """Prompts with x ~ N(0, I), or with c·diag(λ), λᵢ ~ Exponential(1), c = `scale`."""
     known = covariance in ("fixed", "random")
-    require(known, "train", "covariance", "fixed or random", repr(covariance))
+    require(known, "covariance", "fixed or random", repr(covariance))
     if covariance == "fixed":
         return LinearRegression(jnp.eye(dimension))
     return RandomCovariance((Exponential(),) * dimension, scale=scale or 1.0)
@@ -58,11 +58,11 @@ def build(settings: Settings) -> tuple[InContext, GPT2, Plan]:
 
     `curriculum_every=0` shows all dimensions and points from the first step on.
     """
-    context = positive_integer(settings.context, "train", "context")
-    d = positive_integer(settings.dimension, "train", "dimension")
+    context = positive_integer(settings.context, "context")
+    d = positive_integer(settings.dimension, "dimension")
     longest = settings.longest or 2 * context
     rule = f"at least `context` = {context}"
-    require(longest >= context, "train", "longest", rule, longest)
+    require(longest >= context, "longest", rule, longest)
     curriculum = None
     if settings.curriculum_every:
         every = settings.curriculum_every

@@ -107,10 +107,10 @@ class Settings:
         for name in (*self.models, *self.files):
             rule = "like fixed-18 or random-18-blind"
             right = re.fullmatch(_NAME, name) is not None
-            require(right, _ID, "models", rule, repr(name))
+            require(right, "models", rule, repr(name))
             context = _own(name)["context"]
             rule = f"more than the N of {name}, {context}"
-            require(self.longest > context, _ID, "longest", rule, self.longest)
+            require(self.longest > context, "longest", rule, self.longest)
 
     @property
     def files(self) -> dict[str, str]:
@@ -236,16 +236,16 @@ def _from_file(settings: Mapping[str, Any], run: Training) -> GPT2:
     """A model of one's own; it must be the one that was planned with, and fit."""
     file = settings["file"]
     same = _checksum(file) == settings["weights"]
-    require(same, _ID, "weights", "the file that was planned with", f"another {file}")
+    require(same, "weights", "the file that was planned with", f"another {file}")
     model = load(file)
     kind = type(model).__name__
-    require(isinstance(model, GPT2), _ID, "weights", f"a GPT-2 in {file}", kind)
+    require(isinstance(model, GPT2), "weights", f"a GPT-2 in {file}", kind)
     d, most = model.read_in.weight.shape[-1], model.max_examples or run.longest
     right = d == run.dimension
     rule = f"the dimension of {file}, {d} (--set dimension={d})"
-    require(right, _ID, "dimension", rule, run.dimension)
+    require(right, "dimension", rule, run.dimension)
     rule = f"at most what {file} has positions for, {most} (--set longest={most})"
-    require(max(settings["lengths"]) <= most, _ID, "longest", rule, run.longest)
+    require(max(settings["lengths"]) <= most, "longest", rule, run.longest)
     return model
 
 
