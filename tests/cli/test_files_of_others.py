@@ -147,6 +147,7 @@ def test_cache_clear_removes_what_is_ours_alone(tmp_path, capsys, put):
     cache.trim(0)
 
 
+@pytest.mark.usefixtures("registry")
 def test_new(tmp_path, monkeypatch, capsys, put):
     monkeypatch.chdir(tmp_path)
     words = ["--title", "T", "--author", "A B", "--year", "2026"]
@@ -159,6 +160,7 @@ def test_new(tmp_path, monkeypatch, capsys, put):
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.usefixtures("registry")
 def test_new_claim(tmp_path, request, monkeypatch, capsys, put):
     monkeypatch.chdir(tmp_path)
     key = f"{request.node.callspec.id}2026"  # a process opens a room once
