@@ -268,7 +268,7 @@ def _show_last(record: "Record") -> None:
         _field("", record.reason)
     for case in record.cases:
         _field("", f"{case.verdict}: {case_line(case)}")
-    for one in record.said:
+    for one in record.paper_statements:
         _field("", sentence_line(one))
     for one in record.evidence:
         _field("", f"{'holds' if one.holds else 'fails'}: {evidence_line(one)}")
