@@ -129,11 +129,11 @@ def _figure(item: Item) -> str:
             ":::",
             "",
         ]
-    if item.said:
+    if item.paper_statements:
         lines += ["What its paper says of it:", ""]
         lines += [
             f"- **{one.state}**: {_words(one.statement)} ({one.place})"
-            for one in item.said
+            for one in item.paper_statements
         ]
         lines.append("")
     if item.evidence:
@@ -151,10 +151,11 @@ def sentences() -> str:
         if item.entry.kind == "figure"
     ]
     figures = [item for item in every if not item.entry.is_variant]
-    states = Counter(one.state for item in figures for one in item.said)
+    states = Counter(one.state for item in figures for one in item.paper_statements)
     lines = [
-        f"Of {states.total()} sentences {states['seen']} are seen, {states['not seen']}"
-        f" are not, and {states['not tested']} cannot be tested.",
+        f"Of {states.total()} sentences {states['confirmed']} are confirmed,"
+        f" {states['not confirmed']} are not, and {states['not tested']} cannot be"
+        " tested.",
         "",
         "| Figure | The paper says | At its own size |",
         "|---|---|---|",
@@ -163,7 +164,7 @@ def sentences() -> str:
         f"| {item.entry.id} | {_words(one.statement)} ({_words(one.place)}) |"
         f" {_outcome(one)} |"
         for item in figures
-        for one in item.said
+        for one in item.paper_statements
     ]
     missing = [item.entry.id for item in figures if item.record is None]
     in_part = [f"`{item.entry.id}`" for item in every if item.entry.is_variant]
@@ -194,11 +195,11 @@ def seeds() -> str:
 
 
 def _outcome(one: Sentence) -> str:
-    """Whether a sentence is seen; if not, by which numbers, and what is to blame."""
+    """Whether a sentence is confirmed; if not, by which numbers, and the caveat."""
     found = [_missed(test) for test in one.tests if not test.holds]
-    reasons = [f"may be due to {one.blame}"] if one.blame and found else []
+    reasons = [f"may be due to {one.caveat}"] if one.caveat and found else []
     words = "; ".join(filter(None, [*found, *reasons, one.note]))
-    state = f"**{one.state}**" if one.state == "not seen" else one.state
+    state = f"**{one.state}**" if one.state == "not confirmed" else one.state
     return f"{state}: {_words(words)}" if words else state
 
 
@@ -219,7 +220,7 @@ def _evidence(one: Evidence) -> str:
         return f"**missing**: {words}"
     mark = "holds" if one.holds else "fails"
     found = f"{number(one.value, 3)} {_bound(one)}"
-    view = "; the bound was put there with results in view" if one.in_view else ""
+    view = "; the bound was chosen with results in view" if one.post_hoc else ""
     return f"**{mark}**: {words} ({_words(found)}{view})"
 
 

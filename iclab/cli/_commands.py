@@ -144,6 +144,8 @@ def show(options: argparse.Namespace) -> int:
         _field("check", how.summary)
         for name, text in how.steps:
             _field(name, text)
+        _field("file", str(how.file))
+        _field("theory", ", ".join(how.theory))
         for words in _setting_words(entry):
             _field(*words)
         verb = "check" if entry.kind == "claim" else "reproduce"
@@ -262,7 +264,7 @@ def _show_last(record: "Record") -> None:
         _field("", record.reason)
     for case in record.cases:
         _field("", f"{case.verdict}: {case_line(case)}")
-    for one in record.said:
+    for one in record.paper_statements:
         _field("", sentence_line(one))
     for one in record.evidence:
         _field("", f"{'holds' if one.holds else 'fails'}: {evidence_line(one)}")
@@ -303,9 +305,10 @@ def _classed(entry: Entry, text: str | None) -> str | None:
     return text and f"({entry.erratum_class}) {text}"
 
 
-def _method_json(entry: Entry) -> dict[str, str]:
+def _method_json(entry: Entry) -> dict[str, Any]:
     how = papers.method(entry)
-    return {"check": how.summary, **dict(how.steps)}
+    known = {"file": str(how.file), "theory": list(how.theory)}
+    return {"check": how.summary, **dict(how.steps), **known}
 
 
 def print_json(value: Any) -> None:

@@ -33,8 +33,8 @@ def result_lines(record: "Record", note: str = "") -> list[str]:
     evidence = [evidence_line(one) for one in record.evidence if not one.holds]
     said = [
         sentence_line(one)
-        for one in record.said
-        if one.state == "not seen" or (one.main and one.state != "seen")
+        for one in record.paper_statements
+        if one.state == "not confirmed" or (one.main and one.state != "confirmed")
     ]
     missing = [f"not judged: {one}" for one in record.missing]
     return [head, *(_INDENT + line for line in [*cases, *evidence, *said, *missing])]
@@ -47,11 +47,11 @@ def evidence_line(one: "Evidence") -> str:
 
 
 def sentence_line(one: "Sentence") -> str:
-    """What a paper says of its figure, whether it is seen, and why perhaps not."""
+    """What a paper says of its figure, whether it is confirmed, and why perhaps not."""
     text = f"{one.state}: {one.statement} ({one.place})"
     numbers = [number(test.value, 4) for test in one.tests if not test.holds]
     text += f": {', '.join(numbers)}" if numbers else ""
-    reasons = [] if one.state == "seen" else [one.blame, one.note]
+    reasons = [] if one.state == "confirmed" else [one.caveat, one.note]
     return "; ".join([text, *(reason for reason in reasons if reason)])
 
 

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
         MissingTable as MissingTable,
         Sentence as Sentence,
         Tables as Tables,
+        at_least as at_least,
+        at_most as at_most,
         largest as largest,
+        says as says,
         smallest as smallest,
     )
     from iclab.evidence._modules import (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Tables = Mapping[str, Mapping[str, Any]]
 
 
-State = Literal["seen", "not seen", "not tested"]
+State = Literal["confirmed", "not confirmed", "not tested"]
 
 
 @checked
@@ -25,7 +25,7 @@ State = Literal["seen", "not seen", "not tested"]
 class Evidence:
     """One sentence about a figure, as a number and its bound.
 
-    `reason` says why the bound is where it is, and `in_view` that it was put there with
+    `reason` says why the bound is where it is, and `post_hoc` that it was chosen with
     results in view. `name` is what texts call the number. Without a number (None) the
     tables have nothing that could show it.
     """
@@ -35,7 +35,7 @@ class Evidence:
     relation: Relation
     bound: float
     reason: str = ""
-    in_view: bool = False
+    post_hoc: bool = False
     name: str = ""
 
     @property
@@ -55,6 +55,39 @@ class Evidence:
         """The evidence as plain JSON values; infinities and NaN are words."""
         numbers = {"value": plain(self.value), "bound": plain(self.bound)}
         return {**dataclasses.asdict(self), **numbers, "holds": self.holds}
+
+
+@checked
+def at_most(
+    statement: str,
+    values: Numbers | None,
+    bound: float,
+    why: str = "",
+    *,
+    post_hoc: bool = False,
+    name: str = "",
+) -> Evidence:
+    """Evidence that a number, or the largest of several, is at most `bound`.
+
+    `why` is the reason for the bound; no numbers at all are nothing to judge.
+    """
+    value = None if values is None else largest(values)
+    return Evidence(statement, value, "<=", bound, why, post_hoc, name)
+
+
+@checked
+def at_least(
+    statement: str,
+    values: Numbers | None,
+    bound: float,
+    why: str = "",
+    *,
+    post_hoc: bool = False,
+    name: str = "",
+) -> Evidence:
+    """Evidence that a number, or the smallest of several, is at least `bound`."""
+    value = None if values is None else smallest(values)
+    return Evidence(statement, value, ">=", bound, why, post_hoc, name)
 
 
 class MissingTable(LookupError):
@@ -91,25 +124,27 @@ def smallest(values: Numbers) -> float | None:
 class Sentence:
     """What a paper says that a reader sees in a figure, in our words, and where.
 
-    It is seen if all of its `tests` hold; without any it is not tested, and `note` says
-    why. `blame` names what differs from the paper and may be why it is not seen: sizes,
-    or settings that the paper does not give. With nothing to blame, a sentence that is
-    not seen is wrong. Main sentences are those that the figure is there for.
+    It is confirmed if all of its `tests` hold; without any it is not tested, and `note`
+    says why. `caveat` names what differs from the paper and may be why it is not
+    confirmed: sizes, or settings that the paper does not give. Without a caveat, a
+    sentence that is not confirmed is wrong. Main sentences are those that the figure is
+    there for.
     """
 
     statement: str
     place: str
     tests: tuple[Evidence, ...] = ()
     main: bool = True
-    blame: str = ""
+    caveat: str = ""
     note: str = ""
 
     @property
     def state(self) -> State:
-        """Whether the sentence is seen."""
+        """Whether the sentence is confirmed."""
         if not self.tests:
             return "not tested"
-        return "seen" if all(test.holds for test in self.tests) else "not seen"
+        right = all(test.holds for test in self.tests)
+        return "confirmed" if right else "not confirmed"
 
     def json(self) -> dict[str, Any]:
         """The sentence as plain JSON values."""
@@ -118,10 +153,23 @@ class Sentence:
             "place": self.place,
             "state": self.state,
             "main": self.main,
-            "blame": self.blame,
+            "caveat": self.caveat,
             "note": self.note,
             "tests": [test.json() for test in self.tests],
         }
+
+
+@checked
+def says(
+    statement: str,
+    place: str,
+    *tests: Evidence,
+    main: bool = True,
+    caveat: str = "",
+    note: str = "",
+) -> Sentence:
+    """What a paper says of a figure, and the tests that would confirm it."""
+    return Sentence(statement, place, tests, main, caveat, note)
 
 
 @checked
@@ -133,9 +181,9 @@ class Figure:
     `setting`). `jobs(settings)` names independent units of work and their own settings
     (plain JSON values); a figure without `settings` is given the scale instead.
     `compute(settings, key)` returns the columns of one unit; `draw(tables)` computes
-    nothing, `said(tables)` and `expect(tables)` draw nothing: the former holds what the
-    paper says of its figure against the tables, the latter what we find. All three take
-    any part of the tables, and a table that they ask for in vain is said to be missing.
+    nothing, `paper_statements(tables)` and `expect(tables)` draw nothing: the former
+    tests what the paper says of its figure, the latter what we find. All three take any
+    part of the tables, and a table that they ask for in vain is reported as missing.
 
     Every unit has a key of its own. Where units must see the same samples, the figure
     is `seeded`: their settings have the `seed` besides, for what they share. `trains`
@@ -149,7 +197,7 @@ class Figure:
     compute: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
     draw: Callable[[Tables], "matplotlib.figure.Figure"]
     expect: Callable[[Tables], Sequence[Evidence]]
-    said: Callable[[Tables], Sequence[Sentence]] | None = None
+    paper_statements: Callable[[Tables], Sequence[Sentence]] | None = None
     settings: type | None = None
     seeded: bool = False
     trains: Callable[[Mapping[str, Any]], bool] = lambda settings: False
@@ -165,8 +213,8 @@ class Figure:
         """
         if self.settings is None:
             if changes:
-                said = f"no changes of {', '.join(map(str, changes))} are possible"
-                raise ValueError(f"{self.id} has no settings: {said}")
+                rule = f"no changes of {', '.join(map(str, changes))} are possible"
+                raise ValueError(f"{self.id} has no settings: {rule}")
             return scale
         return change_settings(settings_at(self.settings, scale), changes)
 

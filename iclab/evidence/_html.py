@@ -28,7 +28,7 @@ def claim_html(result: "ClaimResult") -> str:
 
 def figure_html(result: "FigureResult") -> str:
     """Verdict, what the paper says of the figure, and what we find in it."""
-    said = [(one.statement, one.place, one.state) for one in result.said]
+    said = [(one.statement, one.place, one.state) for one in result.paper_statements]
     found = [
         (
             one.statement,

@@ -80,8 +80,11 @@ def figure_of(module: ModuleType, id: str) -> Figure:
     """The figure that a file is, or that it has written out as `FIGURE`."""
     if hasattr(module, "FIGURE"):
         return _written_out(module, "FIGURE", Figure, id)
+    if hasattr(module, "said"):
+        file = _file(module)
+        raise ValueError(f"{id}: `said` in {file} is called `paper_statements` now")
     needed = _functions(module, id, "figure", ("jobs", "compute", "draw", "expect"))
-    extra = _extra(module, ("said", "seeded", "trains"))
+    extra = _extra(module, ("paper_statements", "seeded", "trains"))
     trains = extra.get("trains")
     if isinstance(trains, bool):
         extra["trains"] = lambda settings: trains

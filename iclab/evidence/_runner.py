@@ -113,13 +113,14 @@ class FigureResult:
     id: str
     verdict: Verdict
     evidence: tuple[Evidence, ...]
-    said: tuple[Sentence, ...] = ()
+    paper_statements: tuple[Sentence, ...] = ()
     missing: tuple[str, ...] = ()
 
     @property
     def numbers(self) -> dict[str, Any]:
         """The numbers that have a name, for the texts that quote them."""
-        tests = [*self.evidence, *(test for one in self.said for test in one.tests)]
+        tests = [test for one in self.paper_statements for test in one.tests]
+        tests = [*self.evidence, *tests]
         return {test.name: plain(test.value) for test in tests if test.name}
 
     def _repr_html_(self) -> str:
@@ -183,8 +184,8 @@ def judge_figure(
     except MissingTable as absent:
         missing.append(f"what we find in the figure: that needs {absent}")
     try:
-        if figure.said is not None:
-            said = _all_of(Sentence, figure.said(given), "said")
+        if figure.paper_statements is not None:
+            said = _all_of(Sentence, figure.paper_statements(given), "paper_statements")
     except MissingTable as absent:
         missing.append(f"what the paper says of the figure: that needs {absent}")
     missing += [one.statement for one in found if one.value is None]
@@ -212,20 +213,22 @@ def _tested(sentence: Sentence) -> Sentence:
 
 
 @checked
-def figure_verdict(evidence: Sequence[Evidence], said: Sequence[Sentence]) -> Verdict:
+def figure_verdict(
+    evidence: Sequence[Evidence], paper_statements: Sequence[Sentence]
+) -> Verdict:
     """Verdict of a figure from what we find in it and what its paper says of it.
 
     `fails`: what we find is not there. `corrected`: a sentence of the paper is not
-    seen, and no difference of size or setting is to blame. `holds`: every main sentence
-    is seen. `exploratory`: neither, so that these sizes decide nothing.
+    confirmed, and no difference of size or setting may be why. `holds`: every main
+    sentence is confirmed. `exploratory`: neither, so that these sizes decide nothing.
     """
-    if not evidence and not said:
+    if not evidence and not paper_statements:
         return "undecided"
     if not all(one.holds for one in evidence):
         return "fails"
-    if any(one.state == "not seen" and not one.blame for one in said):
+    if any(one.state == "not confirmed" and not one.caveat for one in paper_statements):
         return "corrected"
-    if any(one.main and one.state != "seen" for one in said):
+    if any(one.main and one.state != "confirmed" for one in paper_statements):
         return "exploratory"
     return "holds"
 

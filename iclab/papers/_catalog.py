@@ -1,18 +1,25 @@
 """Everything that can be checked or drawn, by id; reading this runs nothing."""
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from iclab._reader import checked, require
 from iclab.evidence import Claim, Entry, Figure, Paper, is_key
+from iclab.papers._calls import theory_calls
 from iclab.papers._found import found_claim, found_figure
 from iclab.papers._rooms import Room, rooms, why_closed
 from iclab.runs import VARIABLE
 
 # How alike the key of another paper must be to be meant: years make all of them alike.
 _ALIKE = 0.75
+
+
+# The number of an equation, as a locator has it.
+_NUMBERED = r"\(((?:[A-Z0-9]+\.)?\d+)\)"
 
 
 class UnknownId(ValueError):
@@ -22,17 +29,23 @@ class UnknownId(ValueError):
 @checked
 @dataclass(frozen=True)
 class Method:
-    """How a result is checked, in the words of the file that checks it."""
+    """How a result is checked, in the words of the file that checks it.
+
+    `theory` names the functions of `iclab.theory` behind its prediction.
+    """
 
     summary: str
     steps: tuple[tuple[str, str], ...]
+    file: Path
+    theory: tuple[str, ...] = ()
 
 
 @checked
 def select(ids: Sequence[str] = ()) -> tuple[Entry, ...]:
     """Entries that `ids` name, in the papers' order; a paper's key means all of it.
 
-    No ids at all means everything.
+    `key/equation-4.1` is also what has (4.1) in its locator. No ids at all means
+    everything.
     """
     entries = tuple(entry for room in rooms() for entry in room.entries)
     if not ids:
@@ -40,6 +53,7 @@ def select(ids: Sequence[str] = ()) -> tuple[Entry, ...]:
     wanted: set[str] = set()
     for word in ids:
         found = [entry.id for entry in entries if word in (entry.id, entry.paper)]
+        found = found or [one.id for one in entries if _has_equation(one, word)]
         if not found:
             raise UnknownId(_unknown(word, entries))
         wanted.update(found)
@@ -97,14 +111,37 @@ def contents_say(entry: Entry) -> dict[str, Any]:
 @checked
 def method(entry: Entry) -> Method:
     """Docstrings of a result's file, read without importing it."""
-    tree = ast.parse(room(entry.paper).file(entry).read_text(encoding="utf-8"))
+    own = room(entry.paper)
+    file = own.file(entry)
+    tree = ast.parse(file.read_text(encoding="utf-8"))
     names = ("predict", "measure", "decoy", "compute", "draw", "expect")
     steps = tuple(
         (node.name, " ".join((ast.get_docstring(node) or "").split()))
         for node in tree.body
         if isinstance(node, ast.FunctionDef) and node.name in names
     )
-    return Method(ast.get_docstring(tree) or "", steps)
+    theory = theory_calls(file, own.package)
+    return Method(ast.get_docstring(tree) or "", steps, file, theory)
+
+
+def _has_equation(entry: Entry, word: str) -> bool:
+    """Whether `key/equation-4.1` is in an entry's locator, by itself or in a range."""
+    asked = re.fullmatch(r"([^/]+)/(?:eq|equation)-(.+)", word)
+    if asked is None or asked[1] != entry.paper:
+        return False
+    part, number = _equation(asked[2])
+    ranges = re.finditer(rf"{_NUMBERED}(?:[–-]{_NUMBERED})?", entry.locator)
+    for first, last in (found.groups() for found in ranges):
+        start, end = _equation(first), _equation(last or first)
+        if start[0] == end[0] == part and start[1] <= number <= end[1]:
+            return True
+    return False
+
+
+def _equation(words: str) -> tuple[str, int]:
+    """`C.13` is number 13 of part C; -1 is no number."""
+    part, _, number = words.lower().rpartition(".")
+    return part, int(number) if number.isdigit() else -1
 
 
 def _unknown(word: str, entries: Sequence[Entry]) -> str:

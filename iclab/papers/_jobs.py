@@ -202,7 +202,7 @@ def figure_record(
         seed=seed,
         scale=scale,
         evidence=result.evidence,
-        said=result.said,
+        paper_statements=result.paper_statements,
         missing=result.missing,
         files=tuple(files),
         numbers=result.numbers,

@@ -26,8 +26,8 @@ VERDICTS: Mapping[str, str] = {
     ),
     "corrected": (
         "The statement fails as printed and holds as corrected; both were run. Of a"
-        " figure: a sentence of its paper is not seen, sizes and settings are not to"
-        " blame, and what we find is there."
+        " figure: a sentence of its paper is not confirmed, sizes and settings are not"
+        " why, and what we find is there."
     ),
     "fails": (
         "The prediction lies outside the error bar, or what we find in a figure is not"
@@ -144,9 +144,9 @@ class Item:
         return [case for case in self.printed if case.verdict == "fails"]
 
     @property
-    def said(self) -> Sequence[Sentence]:
+    def paper_statements(self) -> Sequence[Sentence]:
         """What the paper says that a reader sees in a figure."""
-        return self._of("said", ())
+        return self._of("paper_statements", ())
 
     @property
     def evidence(self) -> Sequence[Evidence]:

@@ -192,7 +192,7 @@ def _by_case(record: Record) -> Mapping[str, CaseResult]:
 
 
 def _by_statement(record: Record) -> Mapping[str, Evidence]:
-    tests = [test for sentence in record.said for test in sentence.tests]
+    tests = [test for sentence in record.paper_statements for test in sentence.tests]
     return {one.statement: one for one in (*record.evidence, *tests)}
 
 

@@ -129,7 +129,7 @@ def _write(folder: Path, id: str, drawn: Drawn) -> None:
         "files": dict(drawn.files),
         "verdict": result.verdict,
         "evidence": [one.json() for one in result.evidence],
-        "said": [one.json() for one in result.said],
+        "paper_statements": [one.json() for one in result.paper_statements],
         "missing": list(result.missing),
         **drawn.made,
     }

@@ -42,6 +42,8 @@ _FRAME = re.compile(r'^ *File "(.+)", line (\d+)(?:, in ([\w<>.]+))?$', re.M)
 # How the names of cases began that run a statement as printed, before they said so in
 # a field.
 _AS_PRINTED = "as printed: "
+# Names that fields had before 0.2; records with them are still read.
+_FORMER = {"paper_statements": "said", "post_hoc": "in_view", "caveat": "blame"}
 # Numbers of a case are rounded when they are written; a verdict on the very edge of an
 # error bar may then come out otherwise.
 _EDGE = 1e-6
@@ -52,13 +54,13 @@ _EDGE = 1e-6
 class Record:
     """What a claim or a figure has come to when it was last run.
 
-    A claim has `cases` (and `slips` beside it), a figure has `evidence`, what its paper
-    `said`, and `files`. A failure has an `error`, the traceback of what stopped the
-    program, and decides nothing. `numbers` are those that texts quote, `missing` is
-    what a figure's tables could not show, `settings` are those that are not the
-    figure's own, and `jobs` names the tables in the store. `later` is what stopped a
-    later attempt at an item that has this good record. `scatter` is how the item ends
-    with several seeds, of which `seed` is the first.
+    A claim has `cases` (and `slips` nearby), a figure has `evidence`, its
+    `paper_statements` and `files`. A failure has an `error`, the traceback of what
+    stopped the program, and decides nothing. `numbers` are those that texts quote,
+    `missing` is what a figure's tables could not show, `settings` are those that are
+    not the figure's own, and `jobs` names the tables in the store. `later` is what
+    stopped a later attempt at an item that has this good record. `scatter` is how the
+    item ends with several seeds, of which `seed` is the first.
     """
 
     id: str
@@ -76,7 +78,7 @@ class Record:
     cases: tuple[CaseResult, ...] = ()
     slips: tuple[CaseResult, ...] = ()
     evidence: tuple[Evidence, ...] = ()
-    said: tuple[Sentence, ...] = ()
+    paper_statements: tuple[Sentence, ...] = ()
     missing: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     numbers: Json = field(default_factory=dict)
@@ -162,7 +164,7 @@ class Record:
             found["slips"] = [case.json() for case in self.slips]
             found |= {name: getattr(self, name) for name in texts}
         else:
-            found["said"] = [one.json() for one in self.said]
+            found["paper_statements"] = [one.json() for one in self.paper_statements]
             found["numbers"] = dict(self.numbers)
         for name in ("settings", "missing", "jobs"):
             if few := getattr(self, name):
@@ -203,6 +205,7 @@ def read_record(value: Any) -> Record:
     fields = Fields(value)
     id = fields.matching("id", "like zhang2023/theorem-4.1", _id)
     kind = fields.one_of("kind", get_args(Kind))
+    statements = _known(fields, "paper_statements")
     record = Record(
         id=id,
         kind=kind,
@@ -219,7 +222,9 @@ def read_record(value: Any) -> Record:
         cases=fields.each("cases", _case) if kind == "claim" else (),
         slips=fields.each("slips", _case, ()) if kind == "claim" else (),
         evidence=fields.each("evidence", _evidence) if kind == "figure" else (),
-        said=fields.each("said", _sentence, ()) if kind == "figure" else (),
+        paper_statements=(
+            fields.each(statements, _sentence, ()) if kind == "figure" else ()
+        ),
         missing=fields.texts("missing", ()),
         files=_files(fields, id) if kind == "figure" else (),
         numbers=fields.mapping("numbers", "numbers", plain, {}),
@@ -232,7 +237,7 @@ def read_record(value: Any) -> Record:
         iclab=fields.text("iclab", None),
         commit=fields.text("commit", None),
     )
-    _see_verdict(record, judged="said" in fields)
+    _see_verdict(record, judged=statements in fields)
     return record
 
 
@@ -266,7 +271,7 @@ def read_findings(
     """What was found in a figure: evidence, sentences, and what could not be judged."""
     return (
         fields.each("evidence", _evidence),
-        fields.each("said", _sentence),
+        fields.each(_known(fields, "paper_statements"), _sentence),
         fields.texts("missing"),
     )
 
@@ -353,6 +358,12 @@ def _verdicts(case: CaseResult) -> set[str]:
     return found
 
 
+def _known(fields: Fields, name: str) -> str:
+    """The name of a field, or the former one if a record has that."""
+    former = _FORMER[name]
+    return former if former in fields and name not in fields else name
+
+
 def _evidence(fields: Fields) -> Evidence:
     return Evidence(
         statement=fields.text("statement"),
@@ -360,7 +371,7 @@ def _evidence(fields: Fields) -> Evidence:
         relation=fields.one_of("relation", RELATIONS),
         bound=fields.number("bound"),
         reason=fields.text("reason", "", lines=True),
-        in_view=fields.flag("in_view", False),
+        post_hoc=fields.flag(_known(fields, "post_hoc"), False),
         name=fields.text("name", ""),
     )
 
@@ -371,7 +382,7 @@ def _sentence(fields: Fields) -> Sentence:
         place=fields.text("place"),
         tests=fields.each("tests", _evidence),
         main=fields.flag("main"),
-        blame=fields.text("blame", ""),
+        caveat=fields.text(_known(fields, "caveat"), ""),
         note=fields.text("note", ""),
     )
 
@@ -412,7 +423,7 @@ def _see_verdict(record: Record, *, judged: bool) -> None:
     elif record.is_variant:
         expected = "exploratory"
     elif judged:
-        expected = figure_verdict(record.evidence, record.said)
+        expected = figure_verdict(record.evidence, record.paper_statements)
     else:
         return
     if record.verdict != expected:

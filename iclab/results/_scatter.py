@@ -133,7 +133,7 @@ def _numbers(record: "Record") -> dict[str, float]:
             finite = off[np.isfinite(off)]
             farthest = float(finite.max()) if finite.size else np.nan
             cases[f"{case.title}: {_FARTHEST}"] = farthest
-    tests = [test for sentence in record.said for test in sentence.tests]
+    tests = [test for sentence in record.paper_statements for test in sentence.tests]
     found = {
         one.statement: float(one.value)
         for one in (*record.evidence, *tests)

@@ -124,10 +124,10 @@ def _run_figure(entry: Entry, scale: Scale, seed: int) -> Mapping[str, Any]:
     if bad:
         one = bad[0]
         found = f"{one.value}, expected {one.relation} {one.bound}"
-        fail(f"{entry.id}: what it should show is not seen: {one.statement}: {found}")
+        fail(f"{entry.id}: what it should show is not there: {one.statement}: {found}")
     if result.verdict not in GOOD_VERDICTS:
         fail(f"{entry.id} is {result.verdict}: it shows nothing, or a main sentence of"
-             " its paper is not seen")  # fmt: skip
+             " its paper is not confirmed")  # fmt: skip
     if not all(one.reason for one in result.evidence):
         fail(f"{entry.id}: every bound needs its `reason`")
     return result.numbers
@@ -142,7 +142,7 @@ def _check_part(entry: Entry, part: Mapping[str, Any]) -> None:
             figure.draw(Given(part))
     except Exception as error:
         only = next(iter(part))
-        remedy = "`draw`, `expect` and `said` take any part of the tables"
+        remedy = "`draw`, `expect` and `paper_statements` take any part of the tables"
         raise AssertionError(
             f"{entry.id}: with the table {only!r} alone,"
             f" {type(error).__name__}: {error}; {remedy}"

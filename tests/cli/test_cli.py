@@ -555,3 +555,37 @@ def test_a_reader_that_leaves_is_no_error():
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) == 1
+
+
+def test_show_names_the_file_and_the_theory_behind_a_prediction(capsys):
+    ids = ["zhang2023/theorem-4.5", "gatmiry2024/theorem-4.4", "ahn2023/figure-4"]
+    assert main(["show", *ids, "--json"]) == 0
+    found = {one["id"]: one["method"] for one in json.loads(capsys.readouterr().out)}
+    assert found[ids[0]]["file"].endswith("papers/zhang2023/theorem_4_5.py")
+    assert found[ids[0]]["theory"] == ["lsa_optimum_random_covariance"]
+    assert found[ids[1]]["theory"] == ["closeness_bound"]  # through a helper
+    assert "optimal_gd_plus_plus" in found[ids[2]]["theory"]
+    assert main(["show", ids[0]]) == 0
+    text = capsys.readouterr().out
+    assert "theorem_4_5.py\n" in text
+    assert "  theory      lsa_optimum_random_covariance\n" in text
+
+
+@pytest.mark.parametrize(
+    ("word", "ids"),
+    [
+        ("zhang2023/equation-4.1", ["zhang2023/theorem-4.1"]),
+        ("zhang2023/equation-3.5", ["zhang2023/equation-3.6"]),
+        ("zhang2023/eq-C.14", ["zhang2023/lemma-c.8"]),
+        ("yang2024/equation-60", ["yang2024/lemma-10"]),
+        ("yang2024/equation-62", ["yang2024/equation-62"]),
+    ],
+)
+def test_equations_find_their_entry(word, ids):
+    assert [entry.id for entry in papers.select([word])] == ids
+
+
+@pytest.mark.parametrize("word", ["zhang2023/equation-9.9", "zhang2023/equation-x"])
+def test_an_equation_that_is_nowhere_is_unknown(word, capsys):
+    assert main(["show", word]) == 2
+    assert f"unknown id '{word}'" in capsys.readouterr().err

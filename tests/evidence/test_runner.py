@@ -16,12 +16,15 @@ from iclab.evidence import (
     Measured,
     Printed,
     Sentence,
+    at_least,
+    at_most,
     averaged,
     case_key,
     case_verdict,
     judge_figure,
     rounded,
     run_claim,
+    says,
     slope,
     solved,
 )
@@ -260,24 +263,39 @@ MISSED = Sentence("It is large.", "caption", (GOOD, BAD))
         ([], [SEEN], "holds"),
         ([GOOD], [SEEN, MISSED], "corrected"),
         ([GOOD], [SEEN, replace(MISSED, main=False)], "corrected"),
-        ([GOOD], [SEEN, replace(MISSED, blame="d = 5 for 20")], "exploratory"),
-        ([GOOD], [SEEN, replace(MISSED, blame="d = 5", main=False)], "holds"),
+        ([GOOD], [SEEN, replace(MISSED, caveat="d = 5 for 20")], "exploratory"),
+        ([GOOD], [SEEN, replace(MISSED, caveat="d = 5", main=False)], "holds"),
         ([GOOD], [SEEN, replace(SEEN, tests=())], "exploratory"),
         ([GOOD], [SEEN, replace(SEEN, tests=(), main=False)], "holds"),
         ([BAD], [SEEN, MISSED], "fails"),
     ],
 )
 def test_a_figure_is_judged_by_what_its_paper_says(evidence, said, verdict):
-    figure = replace(_figure(*evidence), said=lambda tables: said)
+    figure = replace(_figure(*evidence), paper_statements=lambda tables: said)
     result = judge_figure(figure, {})
     assert result.verdict == verdict
-    assert result.said == tuple(said)
+    assert result.paper_statements == tuple(said)
     assert result.numbers == {"small": 1.0}
+
+
+def test_of_several_numbers_the_one_nearest_to_the_bound_counts():
+    few = at_most("small", np.array([[1.0, 3.0]]), 2.0, "two", name="n")
+    assert few == Evidence("small", 3.0, "<=", 2.0, "two", name="n")
+    some = at_least("large", [1.0, 3.0], 2, "two", post_hoc=True)
+    assert some == Evidence("large", 1.0, ">=", 2.0, "two", post_hoc=True)
+    assert at_most("none", [], 2.0).value is at_least("none", None, 2.0).value is None
+    assert not few.holds
+    assert at_least("one", 2.0, 2.0).holds
+
+
+def test_a_paper_says_something_with_its_tests():
+    one = says("It is large.", "caption", GOOD, BAD, main=False, caveat="d = 5")
+    assert one == replace(MISSED, main=False, caveat="d = 5")
 
 
 def test_states_of_a_sentence():
     states = [one.state for one in (SEEN, MISSED, replace(SEEN, tests=()))]
-    assert states == ["seen", "not seen", "not tested"]
+    assert states == ["confirmed", "not confirmed", "not tested"]
 
 
 def test_numbers_of_a_claim_come_from_its_cases():

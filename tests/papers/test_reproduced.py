@@ -39,8 +39,8 @@ def test_figure(entry, reproduced):
     assert record.good, record.error or bad
     assert all(one.holds and one.reason for one in record.evidence)
     beyond = entry.locator.startswith("beyond the paper")
-    assert bool(record.said) != (beyond or entry.paper == "findings")
-    for sentence in record.said:
+    assert bool(record.paper_statements) != (beyond or entry.paper == "findings")
+    for sentence in record.paper_statements:
         assert sentence.place
         assert sentence.tests or sentence.note
         assert all(test.reason for test in sentence.tests)

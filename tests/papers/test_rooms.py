@@ -221,6 +221,10 @@ LACKING = {
         "theorem-1.2: `measure` in theorem_1_2.py must take a case, and `key` and"
         " `scale` if it needs them, got (case, random, size)",
     ),
+    "former name": (
+        ("figure_1.py", "def expect", "def said(tables):\n    pass\n\n\ndef expect"),
+        "figure-1: `said` in figure_1.py is called `paper_statements` now",
+    ),
     "written out": (
         ("figure_1.py", "def jobs", "FIGURE = 1\n\n\ndef jobs"),
         "figure-1: `FIGURE` in figure_1.py must be a Figure, got 1",

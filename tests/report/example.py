@@ -99,17 +99,17 @@ def records() -> list[dict]:
             "evidence": [
                 one | {"holds": number == 0} for number, one in enumerate(evidence)
             ],
-            "said": [
+            "paper_statements": [
                 {
                     "statement": "The loss goes to 0.",
                     "place": "caption",
-                    "state": "not seen",
+                    "state": "not confirmed",
                     "main": True,
-                    "blame": "the size",
+                    "caveat": "the size",
                     "note": "",
                     "tests": [
                         evidence[1]
-                        | {"holds": False, "reason": "nine", "in_view": True}
+                        | {"holds": False, "reason": "nine", "post_hoc": True}
                     ],
                 }
             ],

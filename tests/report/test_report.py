@@ -250,7 +250,7 @@ def test_a_figure_shows_what_its_paper_says(text):
     for words in (
         "The loss goes to 0.",
         "caption · a main sentence",
-        "not seen",
+        "not confirmed",
         "perhaps because of the size",
         "nine (bound chosen with results in view)",
     ):

@@ -63,7 +63,9 @@ def _figure(value=0.5, said=0.2, **more) -> Record:
         seed=0,
         scale="desk",
         evidence=(Evidence("The loss", value, "<=", 1.0),),
-        said=(Sentence("It falls.", "caption", (Evidence("Fall", said, "<=", 1.0),)),),
+        paper_statements=(
+            Sentence("It falls.", "caption", (Evidence("Fall", said, "<=", 1.0),)),
+        ),
         **more,
     )
 

@@ -39,7 +39,7 @@ def test_what_has_two_verdicts_says_that_it_depends_on_the_seed():
     for id, record in records.items():
         assert record.scatter is not None
         assert len(record.scatter.seeds) == 10
-        words = [one.note for one in record.said]
+        words = [one.note for one in record.paper_statements]
         words += [one.reason for one in record.evidence]
         said = any("depends on the seed" in one for one in words)
         assert record.scatter.agree or said, id
@@ -87,3 +87,33 @@ def test_labels_are_kept_one_for_each_number():
     assert read_record(old | {"cases": [case]}).cases[0].labels == ("a", "b")
     with pytest.raises(Wrong, match="must have a label for each of its numbers"):
         read_record(old | {"cases": [case | {"labels": ["a"]}]})
+
+
+def test_former_names_of_fields_are_read():
+    """What a paper says of its figure, as iclab 0.1 wrote it."""
+    test = {"statement": "Size", "value": 1.0, "relation": "<=", "bound": 2.0}
+    test |= {"reason": "twice", "in_view": True, "name": "", "holds": True}
+    said = {"statement": "It is small.", "place": "caption", "state": "seen"}
+    said |= {"main": True, "blame": "the size", "note": "", "tests": [test]}
+    record = read_record(
+        {
+            "id": "zhang2023/figure-1",
+            "kind": "figure",
+            "verdict": "holds",
+            "statement": "A figure.",
+            "seconds": 1.0,
+            "seed": 0,
+            "scale": "smoke",
+            "evidence": [test],
+            "files": [],
+            "said": [said],
+        }
+    )
+    (sentence,) = record.paper_statements
+    assert (sentence.state, sentence.caveat) == ("confirmed", "the size")
+    assert sentence.tests[0].post_hoc
+    assert record.evidence[0].post_hoc
+    new = record.json()
+    assert new["paper_statements"][0]["caveat"] == "the size"
+    assert not {"said", "blame", "in_view"} & set(str(new).split("'"))
+    assert read_record(new) == record

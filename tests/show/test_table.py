@@ -124,5 +124,5 @@ def test_claims_and_figures_show_themselves():
     found = FigureResult("paper/figure-1", "holds", (test,), (said,), ("a table",))
     page = found._repr_html_()
     assert "0.5 &lt;= 1" in page
-    assert "seen" in _cells(page)
+    assert "confirmed" in _cells(page)
     assert "not judged: a table" in page

@@ -34,7 +34,7 @@ WRONG = {
     "number": ("contents.py", ("Two and two are", "«{none:.2f}»"),
                "theorem-1.2: its statement names none, which no run has found"),
     "evidence": ("figure_1.py", ('">=", 1.0', '">=", 2.0'),
-                 "figure-1: what it should show is not seen: The line rises: 1.0,"
+                 "figure-1: what it should show is not there: The line rises: 1.0,"
                  " expected >= 2.0"),
     "reason": ("figure_1.py", (', "whole numbers"', ""),
                "figure-1: every bound needs its `reason`"),

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Sentence, Tables
-from iclab.papers._drawing import heat_map, sheet
+from iclab.evidence import Evidence, Sentence, Tables, at_most, says
+from iclab.papers import _drawing as drawing
 from iclab.papers._training_runs import mean_diagonal, to_multiples
 from iclab.papers.ahn2023._experiments import (
     Plain,
@@ -52,7 +52,7 @@ def draw(tables: Tables) -> Picture:
     table = tables[_RUN]
     learned, optimum = table["whitened"], table["optimum"]
     layers, d, _ = learned.shape
-    picture = sheet(
+    picture = drawing.sheet(
         6.9,
         r"Learned weights $\Sigma^{1/2}A_i\Sigma^{1/2}$ are close to multiples of I",
         f"{layers} layers, B = 0, d = {d}, n = {int(table['samples'])}; first "
@@ -64,55 +64,48 @@ def draw(tables: Tables) -> Picture:
     axes = picture.subplots(2, layers, squeeze=False)
     for i in range(layers):
         title = f"layer {i}: learned, Dist to I = {float(to_multiples(learned[i])):.3f}"
-        heat_map(axes[0, i], learned[i], limit, title)
+        drawing.heat_map(axes[0, i], learned[i], limit, title)
         number = f"{float(optimum[i]):.4f}".replace("-", "−")
         exact = float(optimum[i]) * np.eye(d)
-        heat_map(axes[1, i], exact, limit, f"layer {i}: exact, {number} · I")
+        drawing.heat_map(axes[1, i], exact, limit, f"layer {i}: exact, {number} · I")
     image = axes[0, 0].get_images()[0]
     bar = picture.colorbar(image, ax=axes, shrink=0.7, label="entry")
     bar.outline.set_visible(False)
     return picture
 
 
-def said(tables: Tables) -> list[Sentence]:
+def paper_statements(tables: Tables) -> list[Sentence]:
     """What the caption and Section 6.1 say that a reader sees."""
     learned, optimum = tables[_RUN]["whitened"], tables[_RUN]["optimum"]
     multiples = mean_diagonal(learned)
     return [
-        Sentence(
+        says(
             "The learned weights match the stationary point of Theorem 4.",
             "caption and Section 5.3",
-            (
-                Evidence(
-                    "Distance of Σ^½A_iΣ^½ to multiples of I, largest",
-                    float(np.max(to_multiples(learned))),
-                    "<=",
-                    0.25,
-                    reason="a quarter, for what a batch leaves",
-                    in_view=True,
-                ),
-                Evidence(
-                    "Difference of the multiples from the exact steps, largest",
-                    float(np.max(np.abs(multiples / optimum - 1))),
-                    "<=",
-                    0.1,
-                    reason="a tenth, for what a batch leaves",
-                    in_view=True,
-                ),
+            at_most(
+                "Distance of Σ^½A_iΣ^½ to multiples of I, largest",
+                to_multiples(learned),
+                0.25,
+                "a quarter, for what a batch leaves",
+                post_hoc=True,
+            ),
+            at_most(
+                "Difference of the multiples from the exact steps, largest",
+                np.abs(multiples / optimum - 1),
+                0.1,
+                "a tenth, for what a batch leaves",
+                post_hoc=True,
             ),
         ),
-        Sentence(
+        says(
             "Sizes of the A_i differ less than in Figure 4.",
             "Section 6.1, second observation",
-            (
-                Evidence(
-                    "Largest over smallest multiple",
-                    float(np.max(np.abs(multiples)) / np.min(np.abs(multiples))),
-                    "<=",
-                    10.0,
-                    reason="half of what the best point with B free has",
-                    in_view=True,
-                ),
+            at_most(
+                "Largest over smallest multiple",
+                np.max(np.abs(multiples)) / np.min(np.abs(multiples)),
+                10.0,
+                "half of what the best point with B free has",
+                post_hoc=True,
             ),
             main=False,
         ),
@@ -125,21 +118,19 @@ def expect(tables: Tables) -> list[Evidence]:
     multiples = mean_diagonal(learned)
     off = learned - multiples[:, None, None] * np.eye(learned.shape[-1])
     return [
-        Evidence(
+        at_most(
             "Every Σ^½A_iΣ^½ is close to a multiple of I: largest distance",
-            float(np.max(to_multiples(learned))),
-            "<=",
+            to_multiples(learned),
             0.25,
-            reason="a quarter, for what a batch leaves",
-            in_view=True,
+            "a quarter, for what a batch leaves",
+            post_hoc=True,
         ),
-        Evidence(
+        at_most(
             "No entry leaves that multiple by much: largest deviation, in units of the "
             "multiple",
-            float(np.max(np.abs(off) / np.abs(multiples)[:, None, None])),
-            "<=",
+            np.abs(off) / np.abs(multiples)[:, None, None],
             0.25,
-            reason="a quarter of the multiple",
-            in_view=True,
+            "a quarter of the multiple",
+            post_hoc=True,
         ),
     ]

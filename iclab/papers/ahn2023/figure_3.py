@@ -8,21 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Sentence, Tables
-from iclab.papers._drawing import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    LETTERS,
-    PURPLE,
-    VERMILION,
-    band,
-    legend_below,
-    panel,
-    parts,
-    sheet,
-)
+from iclab.evidence import Evidence, Sentence, Tables, at_least, at_most, says
+from iclab.papers import _drawing as drawing
 from iclab.papers.ahn2023._experiments import (
     Free,
     first_run,
@@ -70,7 +57,7 @@ def draw(tables: Tables) -> Picture:
     exact, batches = tables["exact"], stacked_runs(tables)
     layers = exact["a"].shape[1]
     fresh = int(batches["fresh_draws"][0])
-    picture = sheet(
+    picture = drawing.sheet(
         8.0,
         "With B free the loss on the batch falls towards 0; the exact loss does not",
         f"{layers} layers, d = {int(exact['dimension'])}, n = {int(exact['samples'])}; "
@@ -81,90 +68,80 @@ def draw(tables: Tables) -> Picture:
         r"$A_i=a_i\Sigma^{-1}$ and $B_i=b_iI$: those nearest to the trained weights, "
         "or trained on it themselves.",
     )
-    upper, lower = parts(picture, 2, 1, height_ratios=(1.15, 1))
+    upper, lower = drawing.parts(picture, 2, 1, height_ratios=(1.15, 1))
     widths = [1.0] * (layers - 1) + [1.5]
     *B_axes, loss_axis = upper.subplots(1, layers, squeeze=False, width_ratios=widths)[
         0
     ]
     for i, axis in enumerate(B_axes):
-        title = f"({LETTERS[i]}) $B_{i}$"
+        title = f"({drawing.LETTERS[i]}) $B_{i}$"
         _distance_panel(axis, title, batches["B_distances"][:, :, i], "$B_i$", i == 0)
-    _loss_panel(loss_axis, LETTERS[layers - 1], exact, batches, fresh)
-    legend_below(upper, [loss_axis], 3)
+    _loss_panel(loss_axis, drawing.LETTERS[layers - 1], exact, batches, fresh)
+    drawing.legend_below(upper, [loss_axis], 3)
     A_axes = lower.subplots(1, layers, sharey=True, squeeze=False)[0]
     for i, axis in enumerate(A_axes):
-        title = f"({LETTERS[layers + i]}) $A_{i}$"
+        title = f"({drawing.LETTERS[layers + i]}) $A_{i}$"
         name = r"$\Sigma^{1/2}A_i\Sigma^{1/2}$"
         rows = batches["whitened_distances"][:, :, i]
         _distance_panel(axis, title, rows, name, i == 0)
-        band(axis, batches["distances"][:, :, i], "$A_i$ itself", VERMILION)
-    legend_below(lower, [*B_axes, *A_axes], 3)
+        drawing.band(
+            axis, batches["distances"][:, :, i], "$A_i$ itself", drawing.VERMILION
+        )
+    drawing.legend_below(lower, [*B_axes, *A_axes], 3)
     return picture
 
 
-def said(tables: Tables) -> list[Sentence]:
+def paper_statements(tables: Tables) -> list[Sentence]:
     """What Section 6.1 and the caption say that a reader sees."""
     exact, batches = tables["exact"], stacked_runs(tables)
     losses, B = batches["losses"], batches["B_distances"]
     layers = exact["a"].shape[1]
     return [
-        Sentence(
+        says(
             "The loss appears to be converging to 0.",
             "Section 6.1",
-            (
-                Evidence(
-                    "Last loss on the batch over the first, largest",
-                    float(np.max(losses[:, -1] / losses[:, 0])),
-                    "<=",
-                    0.1,
-                    reason="a tenth",
-                    in_view=True,
-                ),
+            at_most(
+                "Last loss on the batch over the first, largest",
+                losses[:, -1] / losses[:, 0],
+                0.1,
+                "a tenth",
+                post_hoc=True,
             ),
         ),
-        Sentence(
+        says(
             "The loss converges to 0.",
             "caption of (c)",
-            (
-                Evidence(
-                    "Least exact loss, of predicting 0",
-                    float(exact["optimum"]) / int(exact["dimension"]),
-                    "<=",
-                    1e-3,
-                    reason="one in a thousand is 0 to the eye; exact",
-                    name="least",
-                ),
+            at_most(
+                "Least exact loss, of predicting 0",
+                float(exact["optimum"]) / int(exact["dimension"]),
+                1e-3,
+                "one in a thousand is 0 to the eye; exact",
+                name="least",
             ),
             main=False,
-            blame="" if layers == 3 else f"{layers} layers for three",
+            caveat="" if layers == 3 else f"{layers} layers for three",
             note="the text says that it appears to",
         ),
-        Sentence(
+        says(
             "Dist(B_i, I) appears to be decreasing to 0.",
             "Section 6.1",
-            (
-                Evidence(
-                    "Last distance over the first, largest",
-                    float(np.max(B[:, -1] / B[:, 0])),
-                    "<=",
-                    0.75,
-                    reason="a quarter less",
-                    in_view=True,
-                ),
+            at_most(
+                "Last distance over the first, largest",
+                B[:, -1] / B[:, 0],
+                0.75,
+                "a quarter less",
+                post_hoc=True,
             ),
         ),
-        Sentence(
+        says(
             "A_i converges to Σ⁻¹, up to scaling.",
             "Section 6.1 and caption",
-            (
-                Evidence(
-                    "Final distance of Σ^½A_iΣ^½ to multiples of I, largest",
-                    float(np.max(batches["whitened_distances"][:, -1])),
-                    "<=",
-                    0.35,
-                    reason="about a third, for what a batch leaves",
-                    in_view=True,
-                ),
+            at_most(
+                "Final distance of Σ^½A_iΣ^½ to multiples of I, largest",
+                batches["whitened_distances"][:, -1],
+                0.35,
+                "about a third, for what a batch leaves",
+                post_hoc=True,
             ),
         ),
     ]
@@ -176,38 +153,34 @@ def expect(tables: Tables) -> list[Evidence]:
     optimum = float(exact["optimum"])
     final, nearest = batches["losses"][:, -1], batches["nearest_losses"][:, -1]
     return [
-        Evidence(
+        at_least(
             "Exact training stays above that optimum: smallest final loss, divided by "
             "it",
-            float(np.min(exact["losses"][:, -1]) / optimum),
-            ">=",
+            np.min(exact["losses"][:, -1]) / optimum,
             1 - 1e-9,
-            reason="above the exact optimum, up to round-off",
+            "above the exact optimum, up to round-off",
         ),
-        Evidence(
+        at_least(
             "The batch hides rare prompts that carry the loss: exact loss of the "
             "nearest multiples, divided by the loss on the batch, smallest run",
-            float(np.min(nearest / final)),
-            ">=",
+            nearest / final,
             1.0,
-            reason="no less than on the batch",
+            "no less than on the batch",
             name="hidden",
         ),
-        Evidence(
+        at_most(
             "A typical prompt does not show it: largest median loss of fresh draws, "
             "divided by their mean",
-            float(np.max(batches["fresh_median"] / batches["fresh_mean"])),
-            "<=",
+            batches["fresh_median"] / batches["fresh_mean"],
             0.75,
-            reason="three quarters",
-            in_view=True,
+            "three quarters",
+            post_hoc=True,
         ),
-        Evidence(
+        at_least(
             "A_i itself stays far from multiples of I: smallest final distance",
-            float(np.min(batches["distances"][:, -1])),
-            ">=",
+            batches["distances"][:, -1],
             0.6,
-            reason="three quarters of that of Σ⁻¹",
+            "three quarters of that of Σ⁻¹",
         ),
     ]
 
@@ -216,26 +189,36 @@ def _distance_panel(
     axis: Axes, title: str, rows: np.ndarray, name: str, first: bool
 ) -> None:
     y = "Dist to multiples of I" if first else ""
-    panel(axis, title, "L-BFGS iteration", y)
+    drawing.panel(axis, title, "L-BFGS iteration", y)
     axis.set_ylim(0, 1.05)
-    color = GREEN if name == "$B_i$" else BLUE
-    band(axis, rows, name, color)
+    color = drawing.GREEN if name == "$B_i$" else drawing.BLUE
+    drawing.band(axis, rows, name, color)
 
 
 def _loss_panel(
     axis: Axes, letter: str, exact: Mapping, batches: Mapping, fresh: int
 ) -> None:
-    panel(axis, f"({letter}) in-context loss", "L-BFGS iteration", "loss")
+    drawing.panel(axis, f"({letter}) in-context loss", "L-BFGS iteration", "loss")
     axis.set_yscale("log")
-    band(axis, batches["losses"], "batch training: loss on its batch", BLUE)
+    drawing.band(
+        axis, batches["losses"], "batch training: loss on its batch", drawing.BLUE
+    )
     label = "batch training: exact loss, nearest multiples"
-    band(axis, batches["nearest_losses"], label, PURPLE)
+    drawing.band(axis, batches["nearest_losses"], label, drawing.PURPLE)
     last = np.full(len(batches["losses"]), batches["losses"].shape[1] - 1)
     for name, marker in (("mean", "x"), ("median", "v")):
         label = f"batch training: {name} of {fresh:,} fresh draws"
         values = batches[f"fresh_{name}"]
-        axis.plot(last, values, marker, color=PURPLE, label=label, clip_on=False)
-    band(axis, exact["losses"], "exact training of multiples", BLACK, linestyle="--")
+        axis.plot(
+            last, values, marker, color=drawing.PURPLE, label=label, clip_on=False
+        )
+    drawing.band(
+        axis,
+        exact["losses"],
+        "exact training of multiples",
+        drawing.BLACK,
+        linestyle="--",
+    )
     optimum, plain = float(exact["optimum"]), float(exact["plain_optimum"])
     label = f"exact optimum {optimum:.4f} ({plain:.4f} if B = 0)"
-    axis.axhline(optimum, color=GREY, linestyle=":", label=label)
+    axis.axhline(optimum, color=drawing.GREY, linestyle=":", label=label)

@@ -7,8 +7,8 @@ import jax
 import numpy as np
 from matplotlib.figure import Figure as Picture, SubFigure
 
-from iclab.evidence import Evidence, Sentence, Tables
-from iclab.papers._drawing import heat_map, parts, sheet
+from iclab.evidence import Evidence, Sentence, Tables, at_least, at_most, says
+from iclab.papers import _drawing as drawing
 from iclab.papers._training_runs import mean_diagonal, to_multiples
 from iclab.papers.ahn2023._experiments import (
     Free,
@@ -49,7 +49,7 @@ def draw(tables: Tables) -> Picture:
     """Two rows of heat maps, learned and exact: B_i, then whitened A_i."""
     table = tables[_RUN]
     layers, d, _ = table["whitened"].shape
-    picture = sheet(
+    picture = drawing.sheet(
         5.6,
         r"With B free, $A_i$ grows from layer to layer, and $B_i$ contracts the inputs",
         f"{layers} layers, d = {d}, n = {int(table['samples'])}; first run of "
@@ -57,78 +57,65 @@ def draw(tables: Tables) -> Picture:
         "Below: the multiples of least exact loss, found by a global search; training "
         "need not end there.",
     )
-    left, right = parts(picture, 1, 2, width_ratios=(layers - 1, layers))
+    left, right = drawing.parts(picture, 1, 2, width_ratios=(layers - 1, layers))
     _rows(left, table["B"], table["optimal_b"], "B")
     _rows(right, table["whitened"], table["optimal_a"], "A")
     return picture
 
 
-def said(tables: Tables) -> list[Sentence]:
+def paper_statements(tables: Tables) -> list[Sentence]:
     """What Section 6.1 and the caption say that a reader sees."""
     table = tables[_RUN]
     sizes = np.abs(mean_diagonal(table["whitened"]))
     signs = mean_diagonal(table["whitened"])[:-1] * mean_diagonal(table["B"])
     return [
-        Sentence(
+        says(
             "The pattern of the weights matches the stationary point of Theorem 5.",
             "caption",
-            (
-                Evidence(
-                    "Distance of B_i to multiples of I, largest",
-                    float(np.max(to_multiples(table["B"]))),
-                    "<=",
-                    0.5,
-                    reason="half of that of a random matrix",
-                    in_view=True,
-                ),
-                Evidence(
-                    "Distance of Σ^½A_iΣ^½ to multiples of I, largest",
-                    float(np.max(to_multiples(table["whitened"]))),
-                    "<=",
-                    0.3,
-                    reason="about a third, for what a batch leaves",
-                    in_view=True,
-                ),
+            at_most(
+                "Distance of B_i to multiples of I, largest",
+                to_multiples(table["B"]),
+                0.5,
+                "half of that of a random matrix",
+                post_hoc=True,
+            ),
+            at_most(
+                "Distance of Σ^½A_iΣ^½ to multiples of I, largest",
+                to_multiples(table["whitened"]),
+                0.3,
+                "about a third, for what a batch leaves",
+                post_hoc=True,
             ),
         ),
-        Sentence(
+        says(
             "A_0, A_1, A_2 have increasing magnitude, in that order.",
             "Section 6.1, second observation",
-            (
-                Evidence(
-                    "Size over that of the layer before, smallest",
-                    float(np.min(sizes[1:] / sizes[:-1])),
-                    ">=",
-                    1.0,
-                    reason="increasing",
-                ),
+            at_least(
+                "Size over that of the layer before, smallest",
+                sizes[1:] / sizes[:-1],
+                1.0,
+                "increasing",
             ),
         ),
-        Sentence(
+        says(
             "The first gradient step is tiny, the last one large.",
             "caption and Section 6.1",
-            (
-                Evidence(
-                    "Size of the last A over that of the first",
-                    float(sizes[-1] / sizes[0]),
-                    ">=",
-                    5.0,
-                    reason="a factor of five",
-                    in_view=True,
-                ),
+            at_least(
+                "Size of the last A over that of the first",
+                sizes[-1] / sizes[0],
+                5.0,
+                "a factor of five",
+                post_hoc=True,
             ),
         ),
-        Sentence(
+        says(
             "B_0 and B_1 make the inputs of later layers better conditioned.",
             "caption and Section 6.1",
-            (
-                Evidence(
-                    "Product of the multiples of A_i and B_i, largest",
-                    float(np.max(signs)),
-                    "<=",
-                    0.0,
-                    reason="opposite signs contract the inputs where they vary most",
-                ),
+            at_most(
+                "Product of the multiples of A_i and B_i, largest",
+                signs,
+                0.0,
+                "opposite signs contract the inputs where they vary most",
             ),
             main=False,
             note="only the sign is tested",
@@ -140,12 +127,11 @@ def expect(tables: Tables) -> list[Evidence]:
     """Magnitudes grow with the layer at the exact optimum too."""
     optimal = np.abs(tables[_RUN]["optimal_a"])
     return [
-        Evidence(
+        at_least(
             "The best multiples of Σ⁻¹ grow from layer to layer: smallest ratio",
-            float(np.min(optimal[1:] / optimal[:-1])),
-            ">=",
+            optimal[1:] / optimal[:-1],
             1.0,
-            reason="no smaller; exact",
+            "no smaller; exact",
         ),
     ]
 
@@ -160,10 +146,10 @@ def _rows(
         name = f"$B_{i}$"
         if letter == "A":
             name = rf"$\Sigma^{{1/2}}A_{i}\Sigma^{{1/2}}$"
-        heat_map(axes[0, i], matrix, limit, f"{name} learned")
+        drawing.heat_map(axes[0, i], matrix, limit, f"{name} learned")
         number = f"{float(optimal[i]):.3f}".replace("-", "−")
         exact = float(optimal[i]) * np.eye(len(matrix))
-        heat_map(axes[1, i], exact, limit, f"best: {number} · I")
+        drawing.heat_map(axes[1, i], exact, limit, f"best: {number} · I")
     image = axes[0, 0].get_images()[0]
     bar = page.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=30)
     bar.outline.set_visible(False)

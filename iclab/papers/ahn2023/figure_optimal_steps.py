@@ -14,21 +14,9 @@ from matplotlib.figure import Figure as Picture
 
 from iclab.algorithms import LeastSquares
 from iclab.evaluation import sampled_risk
-from iclab.evidence import Evidence, Tables, largest, setting
+from iclab.evidence import Evidence, Tables, at_least, at_most, largest, setting
 from iclab.models import LinearTransformer
-from iclab.papers._drawing import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    below,
-    panel,
-    sheet,
-)
+from iclab.papers import _drawing as drawing
 from iclab.papers.ahn2023._experiments import whitened_draws
 from iclab.tasks import LinearRegression
 from iclab.theory import optimal_gd_plus_plus, optimal_steps, wishart_quadrature
@@ -41,7 +29,13 @@ _EDGES = np.linspace(0, 4, 81)
 _SIMULATED = 3
 
 # Depths whose residual polynomials are drawn, with their colours.
-_SHOWN = {1: ORANGE, 2: GREEN, 3: BLUE, 4: VERMILION, 8: PURPLE}
+_SHOWN = {
+    1: drawing.ORANGE,
+    2: drawing.GREEN,
+    3: drawing.BLUE,
+    4: drawing.VERMILION,
+    8: drawing.PURPLE,
+}
 
 
 @dataclass(frozen=True)
@@ -89,7 +83,7 @@ def draw(tables: Tables) -> Picture:
     """Spectrum and residuals above, steps and losses below."""
     plain, free, spectrum = (tables[name] for name in ("B = 0", "B free", "spectrum"))
     draws = int(spectrum["draws"])
-    picture = sheet(
+    picture = drawing.sheet(
         8.2,
         "The best linear transformer of every depth, exactly",
         f"d = {int(plain['dimension'])}, n = {int(plain['samples'])}, no noise. "
@@ -117,60 +111,53 @@ def expect(tables: Tables) -> list[Evidence]:
     both = min(len(losses), len(spectrum["losses"]))
     deviation = spectrum["losses"][:both] - losses[:both]
     return [
-        Evidence(
+        at_most(
             "The exact losses are those of simulated eigenvalues: largest difference "
             "up to three layers, in standard errors",
-            float(np.max(np.abs(deviation / spectrum["errors"][:both]))),
-            "<=",
+            np.abs(deviation / spectrum["errors"][:both]),
             5.0,
-            reason="five standard errors",
+            "five standard errors",
         ),
-        Evidence(
+        at_most(
             "Every further layer takes 40 % and more off the loss, B = 0: largest "
             "ratio of neighbours",
-            largest(losses[1:] / losses[:-1]),
-            "<=",
+            losses[1:] / losses[:-1],
             0.6,
-            reason="two fifths off",
-            in_view=True,
+            "two fifths off",
+            post_hoc=True,
         ),
-        Evidence(
+        at_least(
             "No depth brings the loss to 0: smallest exact loss",
-            float(min(losses.min(), free["losses"].min())),
-            ">=",
+            min(losses.min(), free["losses"].min()),
             1e-8,
-            reason="above what rounding could leave",
+            "above what rounding could leave",
         ),
-        Evidence(
+        at_least(
             "Free steps beat the best constant step, more so with depth: ratio of the "
             "losses at the largest depth",
-            float(plain["constant_losses"][-1] / losses[-1]),
-            ">=",
+            plain["constant_losses"][-1] / losses[-1],
             2.0,
-            reason="a factor of two",
-            in_view=True,
+            "a factor of two",
+            post_hoc=True,
         ),
-        Evidence(
+        at_least(
             "Free steps beat Chebyshev steps: smallest ratio of the losses",
-            float(np.min(plain["chebyshev_losses"] / losses)),
-            ">=",
+            plain["chebyshev_losses"] / losses,
             1.0,
-            reason="no worse",
+            "no worse",
         ),
-        Evidence(
+        at_least(
             f"B makes {depth} layers better: ratio of the losses without and with it",
             largest(losses[depth - 1 : depth] / free["losses"][-1]),
-            ">=",
             5.0,
-            reason="a factor of five",
-            in_view=True,
+            "a factor of five",
+            post_hoc=True,
         ),
-        Evidence(
+        at_most(
             "Least squares has no error without noise, as n ≥ d: its simulated loss",
-            float(spectrum["least_squares"]),
-            "<=",
+            spectrum["least_squares"],
             1e-18,
-            reason="round-off of float64, squared",
+            "round-off of float64, squared",
         ),
     ]
 
@@ -285,54 +272,62 @@ def _residual_panel(
     logarithmic: bool,
 ) -> None:
     y = "|residual factor|" if logarithmic else "residual factor"
-    panel(axis, title, "eigenvalue h of the whitened S", y)
+    drawing.panel(axis, title, "eigenvalue h of the whitened S", y)
     _spectrum_behind(axis, spectrum)
     for k, residual in enumerate(table["residuals"], start=1):
         if k in _SHOWN:
             label = "1 layer" if k == 1 else str(k)
             shown = np.abs(residual) if logarithmic else residual
             axis.plot(_GRID, shown, color=_SHOWN[k], label=label)
-    axis.axhline(0, color=BLACK, linewidth=0.6)
+    axis.axhline(0, color=drawing.BLACK, linewidth=0.6)
     axis.set_xlim(0, _GRID[-1])
     axis.set_ylim(-1.05, 1.05)
     if logarithmic:
         axis.set_yscale("log")
         axis.set_ylim(1e-6, 2)
-    below(axis, 5)
+    drawing.below(axis, 5)
 
 
 def _zero_panel(
     axis: Axes, table: Mapping[str, Any], spectrum: Mapping[str, Any]
 ) -> None:
     title = "(c) where the residual is 0, B = 0"
-    panel(axis, title, "eigenvalue 1/η of the whitened S", "layers")
+    drawing.panel(axis, title, "eigenvalue 1/η of the whitened S", "layers")
     _spectrum_behind(axis, spectrum)
     for k, steps in enumerate(table["steps"], start=1):
         zeros = 1 / steps[:k]
-        axis.plot(zeros, np.full(k, k), "o", color=_SHOWN.get(k, GREY), markersize=5)
+        axis.plot(
+            zeros, np.full(k, k), "o", color=_SHOWN.get(k, drawing.GREY), markersize=5
+        )
     axis.set_xlim(0, _GRID[-1])
     axis.set_yticks(np.arange(1, len(table["steps"]) + 1))
 
 
 def _step_panel(axis: Axes, table: Mapping[str, Any]) -> None:
-    panel(axis, "(d) step sizes η, B = 0", "layers", "step size, in units of Σ⁻¹")
+    drawing.panel(
+        axis, "(d) step sizes η, B = 0", "layers", "step size, in units of Σ⁻¹"
+    )
     depths = np.arange(1, len(table["steps"]) + 1)
     for k, steps in enumerate(table["steps"], start=1):
         label = "best steps" if k == 1 else None
-        axis.plot(np.full(k, k), steps[:k], "o", color=BLUE, markersize=5, label=label)
+        axis.plot(
+            np.full(k, k), steps[:k], "o", color=drawing.BLUE, markersize=5, label=label
+        )
     label = "best constant step"
     constant = table["constant_steps"]
-    axis.plot(depths, constant, "_", color=VERMILION, markersize=14, label=label)
+    axis.plot(
+        depths, constant, "_", color=drawing.VERMILION, markersize=14, label=label
+    )
     _decades(axis, (0.2, 0.5, 1, 2, 5))
     axis.set_xticks(depths)
-    below(axis, 1)
+    drawing.below(axis, 1)
 
 
 def _free_step_panel(axis: Axes, table: Mapping[str, Any]) -> None:
-    panel(axis, "(e) weights, B free", "layers", "size")
+    drawing.panel(axis, "(e) weights, B free", "layers", "size")
     depths = np.arange(1, len(table["a"]) + 1)
     for i in range(len(table["a"])):
-        color = (SKY, ORANGE, GREEN, PURPLE)[i % 4]
+        color = (drawing.SKY, drawing.ORANGE, drawing.GREEN, drawing.PURPLE)[i % 4]
         shift = 0.08 * (i - 1.5)
         x = depths + shift
         axis.plot(x, -table["a"][:, i], "o", color=color, label=f"$-a_{i}$")
@@ -342,23 +337,23 @@ def _free_step_panel(axis: Axes, table: Mapping[str, Any]) -> None:
     _decades(axis, (0.1, 0.3, 1, 3, 10, 30))
     axis.set_xticks(depths)
     axis.set_xlim(0.5, len(depths) + 0.5)
-    below(axis, 4)
+    drawing.below(axis, 4)
 
 
 def _loss_panel(axis: Axes, plain: Mapping[str, Any], free: Mapping[str, Any]) -> None:
-    panel(axis, "(f) exact loss", "layers", "loss")
+    drawing.panel(axis, "(f) exact loss", "layers", "loss")
     axis.set_yscale("log")
     for label, losses, style, color in (
-        ("Chebyshev steps", plain["chebyshev_losses"], "^--", GREY),
-        ("best constant step", plain["constant_losses"], "s--", VERMILION),
-        ("best steps, B = 0", plain["losses"], "o-", BLUE),
-        ("best with B", free["losses"], "D-", GREEN),
+        ("Chebyshev steps", plain["chebyshev_losses"], "^--", drawing.GREY),
+        ("best constant step", plain["constant_losses"], "s--", drawing.VERMILION),
+        ("best steps, B = 0", plain["losses"], "o-", drawing.BLUE),
+        ("best with B", free["losses"], "D-", drawing.GREEN),
     ):
         depths = np.arange(1, len(losses) + 1)
         axis.plot(depths, losses, style, color=color, label=label, markersize=5)
     axis.plot([], [], " ", label="least squares: 0 (n ≥ d)")
     axis.set_xticks(np.arange(1, len(plain["losses"]) + 1))
-    below(axis, 2)
+    drawing.below(axis, 2)
 
 
 def _decades(axis: Axes, ticks: tuple[float, ...]) -> None:

@@ -20,15 +20,13 @@ PAPER = Paper(
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(
-        id="findings/local-minima",
-        kind="claim",
-        locator="beside zhang2023, Theorem 4.1, and ahn2023, Theorem 1",
-        statement=(
-            "With all weights free, the loss of one layer of linear attention has local"
-            " minima that are not global: a layer that learns along the leading"
-            " eigenvector alone, with a mask (ahn2023) and without (zhang2023). For"
-            " equal eigenvalues the masked layer has a saddle there."
-        ),
+        "findings/local-minima",
+        "claim",
+        "beside zhang2023, Theorem 4.1, and ahn2023, Theorem 1",
+        "With all weights free, the loss of one layer of linear attention has local"
+        " minima that are not global: a layer that learns along the leading"
+        " eigenvector alone, with a mask (ahn2023) and without (zhang2023). For"
+        " equal eigenvalues the masked layer has a saddle there.",
         hypotheses="two inputs of unequal variance, two examples, w ~ N(0, I)",
         formula=(
             r"f=\operatorname{tr}\Sigma-\frac{\lambda_1^2}{\Gamma_{11}}>"
@@ -36,35 +34,29 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="findings/start-scale",
-        kind="claim",
-        locator="beside zhang2023, Theorem 4.1 and (A.13)",
-        statement=(
-            "Gradient flow reaches the global minimum from balanced starts far above"
-            " the cap on their scale as well; the cap buys explicit bounds."
-        ),
+        "findings/start-scale",
+        "claim",
+        "beside zhang2023, Theorem 4.1 and (A.13)",
+        "Gradient flow reaches the global minimum from balanced starts far above"
+        " the cap on their scale as well; the cap buys explicit bounds.",
         hypotheses="Assumption 3.3 of zhang2023, any scale σ > 0",
     ),
     Entry(
-        id="findings/orthogonal-query",
-        kind="claim",
-        locator="beside zhang2023, Section 4.2",
-        statement=(
-            "A trained layer answers zero to a query that Γ⁻¹ turns orthogonal to all"
-            " examples; a query orthogonal to them is not enough unless Λ ∝ I."
-        ),
+        "findings/orthogonal-query",
+        "claim",
+        "beside zhang2023, Section 4.2",
+        "A trained layer answers zero to a query that Γ⁻¹ turns orthogonal to all"
+        " examples; a query orthogonal to them is not enough unless Λ ∝ I.",
         hypotheses="the weights of zhang2023, Theorem 4.1",
     ),
     Entry(
-        id="findings/gauss-rule",
-        kind="claim",
-        locator="beside ahn2023, Theorem 4",
-        statement=(
-            "The best k steps of gradient descent are a Gauss rule: their sizes are the"
-            " reciprocals of its nodes in λ dμ, with μ the mean spectrum of the"
-            " whitened S, and d times a Christoffel number is what they leave. No"
-            " training run is needed, for any k."
-        ),
+        "findings/gauss-rule",
+        "claim",
+        "beside ahn2023, Theorem 4",
+        "The best k steps of gradient descent are a Gauss rule: their sizes are the"
+        " reciprocals of its nodes in λ dμ, with μ the mean spectrum of the"
+        " whitened S, and d times a Christoffel number is what they leave. No"
+        " training run is needed, for any k.",
         hypotheses="Gaussian inputs, labels without noise, w ~ N(0, Σ⁻¹)",
         formula=(
             r"\min_\eta\int\prod_{j=1}^k(1-\eta_j\lambda)^2\,d\mu,\qquad\pi_k(1/\eta_j)=0,"
@@ -72,44 +64,38 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="findings/residual-polynomial",
-        kind="claim",
-        locator="beside ahn2023, Theorems 4 and 5",
-        statement=(
-            "Layers A_i = a_iΣ⁻¹, B_i = b_iI leave a polynomial of the eigenvalue h of"
-            " the whitened S on each direction, of degree k without B and (3ᵏ − 1)/2"
-            " with it; gradient descent and GD++ are these, and so is Newton's"
-            " iteration on one prompt."
-        ),
+        "findings/residual-polynomial",
+        "claim",
+        "beside ahn2023, Theorems 4 and 5",
+        "Layers A_i = a_iΣ⁻¹, B_i = b_iI leave a polynomial of the eigenvalue h of"
+        " the whitened S on each direction, of degree k without B and (3ᵏ − 1)/2"
+        " with it; gradient descent and GD++ are these, and so is Newton's"
+        " iteration on one prompt.",
         formula=(
             r"c_{i+1}=c_i(1+a_ihs_i^2),\quad s_{i+1}=s_i(1+b_ia_ihs_i^2),\quad"
             r" c_0=s_0=1"
         ),
     ),
     Entry(
-        id="findings/rare-prompts",
-        kind="claim",
-        locator="beside ahn2023, Section 6.1",
-        statement=(
-            "Training on a batch with B free ends below the least loss that any such"
-            " weights have, at weights whose true loss is many times that, and the"
-            " spread within the batch does not tell: the prompts that carry the loss"
-            " are too rare to be in it. With B = 0 batch and truth agree."
-        ),
+        "findings/rare-prompts",
+        "claim",
+        "beside ahn2023, Section 6.1",
+        "Training on a batch with B free ends below the least loss that any such"
+        " weights have, at weights whose true loss is many times that, and the"
+        " spread within the batch does not tell: the prompts that carry the loss"
+        " are too rare to be in it. With B = 0 batch and truth agree.",
         hypotheses=(
             "three layers of multiples of Σ⁻¹ and I, d = 5, n = 20, batches of 20,000"
             " prompts and more; bounds set with results in view"
         ),
     ),
     Entry(
-        id="findings/marchenko-pastur",
-        kind="claim",
-        locator="beside ahn2023, Theorem 4, and gatmiry2024, Theorem 3.2",
-        statement=(
-            "As d and n grow at d/n = c, the best shared step tends to 1/(1 + c) for"
-            " every number of loops, the best untied steps to reciprocals of Chebyshev"
-            " nodes, and both losses to closed forms."
-        ),
+        "findings/marchenko-pastur",
+        "claim",
+        "beside ahn2023, Theorem 4, and gatmiry2024, Theorem 3.2",
+        "As d and n grow at d/n = c, the best shared step tends to 1/(1 + c) for"
+        " every number of loops, the best untied steps to reciprocals of Chebyshev"
+        " nodes, and both losses to closed forms.",
         hypotheses="Gaussian inputs, labels without noise, w ~ N(0, Σ⁻¹)",
         formula=(
             r"a^\star\to\frac1{1+c},\qquad\eta_j\to\frac1{1+c+2\sqrt c\cos\frac{j\pi}"
@@ -117,70 +103,58 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="findings/long-prompts",
-        kind="claim",
-        locator="beside gatmiry2024, Theorem 3.2",
-        statement=(
-            "The best looped layer among multiples of Σ⋆⁻¹ is 1 − κ/n of it, and its"
-            " loss C/nᴸ, with κ and C rational; the theorem has n^{−1/2}."
-        ),
+        "findings/long-prompts",
+        "claim",
+        "beside gatmiry2024, Theorem 3.2",
+        "The best looped layer among multiples of Σ⋆⁻¹ is 1 − κ/n of it, and its"
+        " loss C/nᴸ, with κ and C rational; the theorem has n^{−1/2}.",
         hypotheses="Gaussian inputs, labels without noise, w ~ N(0, Σ⋆⁻¹)",
         formula=r"a^\star=1-\frac\kappa n+O(n^{-2}),\qquad\text{loss}=\frac C{n^L}"
         r"(1+O(n^{-1}))",
     ),
     Entry(
-        id="findings/turned-weights",
-        kind="claim",
-        locator="beside gatmiry2024, Theorem 3.2",
-        statement=(
-            "Weights that are not symmetric do better in a loop: at two inputs and two"
-            " loops the multiple of Σ⋆⁻¹ of least loss is a saddle from n = 15 on, and"
-            " as n grows aI + εJ has 44/n² where symmetric weights have 46/n²."
-        ),
+        "findings/turned-weights",
+        "claim",
+        "beside gatmiry2024, Theorem 3.2",
+        "Weights that are not symmetric do better in a loop: at two inputs and two"
+        " loops the multiple of Σ⋆⁻¹ of least loss is a saddle from n = 15 on, and"
+        " as n grows aI + εJ has 44/n² where symmetric weights have 46/n².",
         hypotheses="J the rotation by 90° in whitened inputs, labels without noise",
     ),
     Entry(
-        id="findings/turned-optimum",
-        kind="claim",
-        locator="beside gatmiry2024, Theorem 3.2",
-        statement=(
-            "Over all weights of two inputs the least loss of L loops is that of the"
-            " best aI + εJ in whitened inputs, certified by branch and bound: one loop"
-            " is not turned, two are from n = 15 on, and deeper loops are turned"
-            " farther and gain more."
-        ),
+        "findings/turned-optimum",
+        "claim",
+        "beside gatmiry2024, Theorem 3.2",
+        "Over all weights of two inputs the least loss of L loops is that of the"
+        " best aI + εJ in whitened inputs, certified by branch and bound: one loop"
+        " is not turned, two are from n = 15 on, and deeper loops are turned"
+        " farther and gain more.",
         hypotheses="two inputs, labels without noise, up to four loops",
     ),
     Entry(
-        id="findings/turned-weights-deep",
-        kind="claim",
-        locator="beside gatmiry2024, Figure 1",
-        statement=(
-            "With ten loops, five inputs and twenty examples there are weights, not"
-            " symmetric, with about half of the least loss of symmetric ones."
-        ),
+        "findings/turned-weights-deep",
+        "claim",
+        "beside gatmiry2024, Figure 1",
+        "With ten loops, five inputs and twenty examples there are weights, not"
+        " symmetric, with about half of the least loss of symmetric ones.",
         hypotheses="Σ⋆ = I, w ~ N(0, I), labels without noise",
     ),
     Entry(
-        id="findings/more-test-loops",
-        kind="claim",
-        locator="beside gatmiry2024, Section 5.3",
-        statement=(
-            "Looped more often than in training, the expected loss turns after a few"
-            " loops and diverges, while the median falls on: rare prompts, with an"
-            " eigenvalue of S beyond 2/a, carry the mean."
-        ),
+        "findings/more-test-loops",
+        "claim",
+        "beside gatmiry2024, Section 5.3",
+        "Looped more often than in training, the expected loss turns after a few"
+        " loops and diverges, while the median falls on: rare prompts, with an"
+        " eigenvalue of S beyond 2/a, carry the mean.",
         hypotheses="A = a⋆Σ⋆⁻¹ of training, Gaussian inputs",
     ),
     Entry(
-        id="findings/given-prompts",
-        kind="claim",
-        locator="beside ahn2023, Lemma 9, and gatmiry2024, Lemma A.3",
-        statement=(
-            "Given the sample covariance S the loss is tr(ΩGΣGᵀ) + (σ²/n) tr(SHΣHᵀ)"
-            " before any mean over prompts, for layers with B and for loops with u,"
-            " whatever does not commute or is not symmetric."
-        ),
+        "findings/given-prompts",
+        "claim",
+        "beside ahn2023, Lemma 9, and gatmiry2024, Lemma A.3",
+        "Given the sample covariance S the loss is tr(ΩGΣGᵀ) + (σ²/n) tr(SHΣHᵀ)"
+        " before any mean over prompts, for layers with B and for loops with u,"
+        " whatever does not commute or is not symmetric.",
         hypotheses="any examples; E wwᵀ = Ω, E x_q x_qᵀ = Σ, noise of variance σ²",
         formula=(
             r"G=\prod_i(I+SF_i^\top A_iF_i),\quad F_{i+1}=F_i+B_iF_iSF_i^\top A_iF_i,"
@@ -188,14 +162,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="findings/label-noise",
-        kind="claim",
-        locator="beside ahn2023, (5), and gatmiry2024, Lemma A.3",
-        statement=(
-            "Label noise adds (σ²/n) E tr(SHΣHᵀ), SH = I − G, to the loss of every"
-            " linear transformer, with any prior N(0, Ω) of the weights: still exact."
-            " The best single layer has P below."
-        ),
+        "findings/label-noise",
+        "claim",
+        "beside ahn2023, (5), and gatmiry2024, Lemma A.3",
+        "Label noise adds (σ²/n) E tr(SHΣHᵀ), SH = I − G, to the loss of every"
+        " linear transformer, with any prior N(0, Ω) of the weights: still exact."
+        " The best single layer has P below.",
         hypotheses="Gaussian inputs, noise of variance σ², target without it",
         formula=(
             r"P=\Omega\big[(1+\tfrac1n)\Sigma\Omega+\tfrac1n(\operatorname{tr}(\Omega"
@@ -203,14 +175,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="findings/noisy-steps",
-        kind="claim",
-        locator="beside ahn2023, Theorem 4, and gatmiry2024, Theorem 3.2",
-        statement=(
-            "On noisy labels the best k steps, the best step that k loops share and the"
-            " best polynomial filter of degree k are exact too. Layers with real steps"
-            " stay above the filter where its zeros are complex."
-        ),
+        "findings/noisy-steps",
+        "claim",
+        "beside ahn2023, Theorem 4, and gatmiry2024, Theorem 3.2",
+        "On noisy labels the best k steps, the best step that k loops share and the"
+        " best polynomial filter of degree k are exact too. Layers with real steps"
+        " stay above the filter where its zeros are complex.",
         hypotheses="Gaussian inputs, noise of variance σ², w ~ N(0, vΣ⁻¹)",
         formula=(
             r"\min_\eta\,d\int\Big[v\,p^2+\frac{\sigma^2}n\,\frac{(1-p)^2}\lambda\Big]"
@@ -218,14 +188,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="findings/bayes-limit",
-        kind="claim",
-        locator="beside ahn2023, Theorem 4",
-        statement=(
-            "On noisy labels the best k layers are a polynomial that is known in closed"
-            " form, and as k grows they tend to ridge regression with σ²/n, the Bayes"
-            " rule."
-        ),
+        "findings/bayes-limit",
+        "claim",
+        "beside ahn2023, Theorem 4",
+        "On noisy labels the best k layers are a polynomial that is known in closed"
+        " form, and as k grows they tend to ridge regression with σ²/n, the Bayes"
+        " rule.",
         hypotheses="w ~ N(0, vΣ⁻¹), τ = σ²/(nv), π_k orthogonal in λ dμ",
         formula=(
             r"g(\lambda)=\frac{1-\pi_k(\lambda)/\pi_k(-\tau)}{\lambda+\tau}\;"
@@ -233,14 +201,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="findings/ridge-gap",
-        kind="claim",
-        locator="beside yang2024, Figure 3",
-        statement=(
-            "The mean distance of the ridge regression that attention learns, of"
-            " penalty mτ, to that of penalty Nτ is an integral over the Wishart"
-            " spectrum for Gaussian features, and 0 where N = m."
-        ),
+        "findings/ridge-gap",
+        "claim",
+        "beside yang2024, Figure 3",
+        "The mean distance of the ridge regression that attention learns, of"
+        " penalty mτ, to that of penalty Nτ is an integral over the Wishart"
+        " spectrum for Gaussian features, and 0 where N = m.",
         hypotheses="Assumption 1 of yang2024, Gaussian features",
         formula=(
             r"\frac{K-N}K\,\mathbb E\sum_{i=1}^m\Big(\frac1{m\tau+s_i}-\frac1{N\tau+"
@@ -248,29 +214,25 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="findings/trained-gpt2",
-        kind="claim",
-        locator="beside zhang2023, Figure 1",
-        statement=(
-            "What the trained GPT-2 models compute, with eight examples of five inputs:"
-            " a spectral filter to a few percent of what they answer, and one that"
-            " gradient flow, stopped at a certain time, tells better than ridge"
-            " regression or least squares do."
-        ),
+        "findings/trained-gpt2",
+        "claim",
+        "beside zhang2023, Figure 1",
+        "What the trained GPT-2 models compute, with eight examples of five inputs:"
+        " a spectral filter to a few percent of what they answer, and one that"
+        " gradient flow, stopped at a certain time, tells better than ridge"
+        " regression or least squares do.",
         hypotheses=(
             "the shipped models trained on x ~ N(0, I), on such prompts; bounds set"
             " with results in view"
         ),
     ),
     Entry(
-        id="findings/figure-layers-of-bayes",
-        kind="figure",
-        locator="beside findings/bayes-limit",
-        statement=(
-            "How many layers is the Bayes rule worth? Exact losses by depth, for free"
-            " layers, for layers with real steps and for one layer in a loop, at four"
-            " levels of noise, and the filters that they apply."
-        ),
+        "findings/figure-layers-of-bayes",
+        "figure",
+        "beside findings/bayes-limit",
+        "How many layers is the Bayes rule worth? Exact losses by depth, for free"
+        " layers, for layers with real steps and for one layer in a loop, at four"
+        " levels of noise, and the filters that they apply.",
         hypotheses="d = 5, n = 20, w ~ N(0, Σ⁻¹)",
     ),
 )

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Tables, largest, setting, smallest
-from iclab.papers._drawing import BLACK, CURVES, legend_below, panel, parts, sheet
+from iclab.evidence import Evidence, Tables, at_least, at_most, setting
+from iclab.papers import _drawing as drawing
 from iclab.theory import (
     looped_optimum,
     optimal_filter,
@@ -75,7 +75,7 @@ def draw(tables: Tables) -> Picture:
     """Excess over the Bayes rule by depth, and λg(λ) against that of ridge."""
     first = next(iter(tables.values()))
     d, n = int(first["dimension"]), int(first["samples"])
-    picture = sheet(
+    picture = drawing.sheet(
         4.6,
         "How many layers is the Bayes rule worth?",
         f"d = {d}, n = {n}, w ~ N(0, Σ⁻¹), exact. Excess: loss over that of ridge "
@@ -83,11 +83,13 @@ def draw(tables: Tables) -> Picture:
         "dashed: k layers with a step of their own; dotted: one layer, k loops. (b): "
         "what is made of an eigenvalue λ of the whitened S, λg(λ); thick: ridge.",
     )
-    (page,) = parts(picture, 1, 1)
+    (page,) = drawing.parts(picture, 1, 1)
     left, right = page.subplots(1, 2)
-    panel(left, "(a) excess over the Bayes rule", "layers or loops", "loss/Bayes − 1")
-    panel(right, "(b) filters", "eigenvalue λ", "λg(λ)")
-    for table, (color, marker) in zip(tables.values(), CURVES, strict=False):
+    drawing.panel(
+        left, "(a) excess over the Bayes rule", "layers or loops", "loss/Bayes − 1"
+    )
+    drawing.panel(right, "(b) filters", "eigenvalue λ", "λg(λ)")
+    for table, (color, marker) in zip(tables.values(), drawing.CURVES, strict=False):
         depths = np.arange(1, len(table["filter"]) + 1)
         label = f"σ² = {float(table['noise']):g}"
         for name, line in (("filter", "-"), ("steps", "--"), ("loops", ":")):
@@ -101,11 +103,13 @@ def draw(tables: Tables) -> Picture:
                 label=label if name == "filter" else None,
             )
         right.plot(table["places"], table["ridge"], color=color, linewidth=2.2)
-        right.plot(table["places"], np.asarray(table["gains"])[-1], "--", color=BLACK)
+        right.plot(
+            table["places"], np.asarray(table["gains"])[-1], "--", color=drawing.BLACK
+        )
     left.set_yscale("log")
     right.set_ylim(-0.1, 1.3)
-    right.plot([], [], "--", color=BLACK, label="best polynomial, deepest")
-    legend_below(page, [left, right], 6)
+    right.plot([], [], "--", color=drawing.BLACK, label="best polynomial, deepest")
+    drawing.legend_below(page, [left, right], 6)
     return picture
 
 
@@ -121,41 +125,36 @@ def expect(tables: Tables) -> list[Evidence]:
         (s, l) for s, l, t in zip(steps, loops, every, strict=True) if t["noise"] >= 5
     ]
     return [
-        Evidence(
+        at_least(
             "No method beats the Bayes rule: smallest loss over its own",
-            smallest([one.min() / b for one, b in zip(free, bayes, strict=True)]),
-            ">=",
+            [one.min() / b for one, b in zip(free, bayes, strict=True)],
             1.0,
-            reason="the posterior mean is the best predictor",
+            "the posterior mean is the best predictor",
         ),
-        Evidence(
+        at_most(
             "Every layer gains: largest ratio of neighbouring depths",
-            largest([one[1:] / one[:-1] for one in free]),
-            "<=",
+            [one[1:] / one[:-1] for one in free],
             1.0,
-            reason="polynomials of higher degree include the lower ones",
+            "polynomials of higher degree include the lower ones",
         ),
-        Evidence(
+        at_least(
             "Steps of their own do no worse than a shared one: smallest ratio",
-            smallest([l / s for s, l in zip(steps, loops, strict=True)]),
-            ">=",
+            [l / s for s, l in zip(steps, loops, strict=True)],
             1 - 1e-9,
-            reason="equal steps are among them; round-off of the searches",
+            "equal steps are among them; round-off of the searches",
         ),
-        Evidence(
+        at_most(
             "With σ² of 5 or more the best real steps are equal: largest gain of "
             "steps of their own from two layers on",
-            largest([np.abs(l / s - 1)[1:] for s, l in loud]),
-            "<=",
+            [np.abs(l / s - 1)[1:] for s, l in loud],
             1e-6,
-            reason="the best residual has no real zeros; steps are found to 1e-8",
+            "the best residual has no real zeros; steps are found to 1e-8",
         ),
-        Evidence(
+        at_most(
             "The deepest polynomial is near the Bayes rule: largest excess",
-            largest([one[-1] / b - 1 for one, b in zip(free, bayes, strict=True)]),
-            "<=",
+            [one[-1] / b - 1 for one, b in zip(free, bayes, strict=True)],
             0.3,
-            reason="five layers at the smallest scale; ten leave some per cent",
-            in_view=True,
+            "five layers at the smallest scale; ten leave some per cent",
+            post_hoc=True,
         ),
     ]

@@ -39,15 +39,13 @@ PAPER = Paper(
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(
-        id="gatmiry2024/proposition-3.1",
-        kind="claim",
-        locator="Proposition 3.1, (5)–(9)",
-        statement=(
-            "With the weights (5) the looped transformer takes steps of gradient"
-            " descent preconditioned by A, by (9): w_{t+1} = w_t + (1/n)AX(y − Xᵀw_t)"
-            " from w_0 = 0, Z⁽ᵗ⁾ has labels y − Xᵀw_t, and the prediction is ⟨w_t,"
-            " x_q⟩."
-        ),
+        "gatmiry2024/proposition-3.1",
+        "claim",
+        "Proposition 3.1, (5)–(9)",
+        "With the weights (5) the looped transformer takes steps of gradient"
+        " descent preconditioned by A, by (9): w_{t+1} = w_t + (1/n)AX(y − Xᵀw_t)"
+        " from w_0 = 0, Z⁽ᵗ⁾ has labels y − Xᵀw_t, and the prediction is ⟨w_t,"
+        " x_q⟩.",
         hypotheses=(
             "any prompt with labels y; symmetric A (else its transpose is the"
             " preconditioner)"
@@ -63,16 +61,14 @@ ENTRIES: tuple[Entry, ...] = (
         formula=r"w_{t+1}=w_t+\frac1nAX(y-X^\top w_t),\qquad\hat y_t=w_t^\top x_q",
     ),
     Entry(
-        id="gatmiry2024/theorem-3.2",
-        kind="claim",
-        locator="Theorem 3.2 (A.8), (22)–(24)",
-        statement=(
-            "A global minimiser of the loss has u = 0, loss at most 8Ld²4ᴸ/√n and (1 −"
-            " c)Σ⋆⁻¹ ≼ A ≼ (1 + c)Σ⋆⁻¹ with c = 8δd^{1/(2L)}. Exactly: among symmetric"
-            " A the minimum is a⋆Σ⋆⁻¹, with n(1 − a⋆) bounded and a loss of order n⁻ᴸ«:"
-            " at the least n allowed for d = L = 2 the loss is {loss:.1e} where the"
-            " bound is {bound:.2g}»."
-        ),
+        "gatmiry2024/theorem-3.2",
+        "claim",
+        "Theorem 3.2 (A.8), (22)–(24)",
+        "A global minimiser of the loss has u = 0, loss at most 8Ld²4ᴸ/√n and (1 −"
+        " c)Σ⋆⁻¹ ≼ A ≼ (1 + c)Σ⋆⁻¹ with c = 8δd^{1/(2L)}. Exactly: among symmetric"
+        " A the minimum is a⋆Σ⋆⁻¹, with n(1 − a⋆) bounded and a loss of order n⁻ᴸ«:"
+        " at the least n allowed for d = L = 2 the loss is {loss:.1e} where the"
+        " bound is {bound:.2g}».",
         hypotheses=(
             "8Ld²/√n ≤ 4⁻ᴸ; w ~ N(0, Σ⋆⁻¹), Gaussian inputs, no noise; symmetric A"
         ),
@@ -91,14 +87,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="gatmiry2024/theorem-3.3",
-        kind="claim",
-        locator="Theorem 3.3; Theorem A.12",
-        statement=(
-            "Gradient flow has L(A(t), 0) ≤ ξ from t = ξ^{−(L−1)/L}"
-            " (16L/(L−1))^{(L−1)/(2L−1)} on, and A(t) is then within 8(1 +"
-            " 4d^{1/(2L)})ξ^{1/(2L)} of the optimum in spectral distance."
-        ),
+        "gatmiry2024/theorem-3.3",
+        "claim",
+        "Theorem 3.3; Theorem A.12",
+        "Gradient flow has L(A(t), 0) ≤ ξ from t = ξ^{−(L−1)/L}"
+        " (16L/(L−1))^{(L−1)/(2L−1)} on, and A(t) is then within 8(1 +"
+        " 4d^{1/(2L)})ξ^{1/(2L)} of the optimum in spectral distance.",
         hypotheses="Σ⋆ = I, u = 0, ξ ≥ 2(4δ)^{2L}, L ≥ 2 (L = 1 is singular)",
         erratum_class="false",
         erratum=(
@@ -122,15 +116,13 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="gatmiry2024/section-3.7-convexity",
-        kind="claim",
-        locator="Section 3.7, remark after Theorem 3.3",
-        statement=(
-            "The landscape of the loss with respect to A is highly non-convex: for two"
-            " loops and more, I − 2e₁e₂ᵀ and its transpose have a loss near 0 and their"
-            " midpoint one near 2, and with n ≥ 15 examples of two inputs the best"
-            " symmetric matrix is a saddle."
-        ),
+        "gatmiry2024/section-3.7-convexity",
+        "claim",
+        "Section 3.7, remark after Theorem 3.3",
+        "The landscape of the loss with respect to A is highly non-convex: for two"
+        " loops and more, I − 2e₁e₂ᵀ and its transpose have a loss near 0 and their"
+        " midpoint one near 2, and with n ≥ 15 examples of two inputs the best"
+        " symmetric matrix is a saddle.",
         hypotheses="u = 0, any d×d matrix A",
         erratum_class="wording",
         remark=(
@@ -141,26 +133,22 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="gatmiry2024/figure-1",
-        kind="figure",
-        locator="Figure 1, Section 5.2",
-        statement=(
-            "Two loops trained by Adam on prompts of 2 to 50 examples (d = 5). The loss"
-            " converges for every n, to the exact optimum, and A comes within some"
-            " hundredths of a multiple of I, for n < d as well. It does not come close"
-            " to I: the distance to I ends at 1 − a*«, which is {far:.2f} and more for"
-            " n < d»."
-        ),
+        "gatmiry2024/figure-1",
+        "figure",
+        "Figure 1, Section 5.2",
+        "Two loops trained by Adam on prompts of 2 to 50 examples (d = 5). The loss"
+        " converges for every n, to the exact optimum, and A comes within some"
+        " hundredths of a multiple of I, for n < d as well. It does not come close"
+        " to I: the distance to I ends at 1 − a*«, which is {far:.2f} and more for"
+        " n < d».",
         hypotheses="x ~ N(0, I), w ~ N(0, I), no noise; the number of loops is ours.",
     ),
     Entry(
-        id="gatmiry2024/figure-1-reading",
-        kind="claim",
-        locator="Figure 1, caption; Section 5.2",
-        statement=(
-            "In d = 5 the weights A converge to something very close to I for small n"
-            " too, even for n < d."
-        ),
+        "gatmiry2024/figure-1-reading",
+        "claim",
+        "Figure 1, caption; Section 5.2",
+        "In d = 5 the weights A converge to something very close to I for small n"
+        " too, even for n < d.",
         hypotheses="Σ⋆ = I; symmetric A at the population optimum",
         erratum_class="wording",
         erratum=(
@@ -179,10 +167,10 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="gatmiry2024/theorem-3.4",
-        kind="claim",
-        locator="Theorem 3.4; Theorem A.11",
-        statement="‖∇L(A, 0)‖² ≥ (1/16) L(A, 0)^{(2L−1)/L} wherever the loss is large.",
+        "gatmiry2024/theorem-3.4",
+        "claim",
+        "Theorem 3.4; Theorem A.11",
+        "‖∇L(A, 0)‖² ≥ (1/16) L(A, 0)^{(2L−1)/L} wherever the loss is large.",
         hypotheses=(
             "Σ⋆ = I, symmetric A, L(A, 0) ≥ 2(4δ)^{2L}; for other Σ⋆ the gradient is"
             " taken in Σ⋆^½AΣ⋆^½. Checked on random A, not proved"
@@ -204,13 +192,11 @@ ENTRIES: tuple[Entry, ...] = (
         formula=r"\lVert\nabla L\rVert^2\ge L^2d^{-(L-1)/L}\,L(A,0)^{(2L-1)/L}",
     ),
     Entry(
-        id="gatmiry2024/theorem-3.4-threshold",
-        kind="claim",
-        locator="Theorem 3.4 against Theorem A.11",
-        statement=(
-            "Gradient dominance holds from a loss of 16Ld4ᴸ/√n on (main text), said to"
-            " restate 2(4δ)^{2L} (appendix)."
-        ),
+        "gatmiry2024/theorem-3.4-threshold",
+        "claim",
+        "Theorem 3.4 against Theorem A.11",
+        "Gradient dominance holds from a loss of 16Ld4ᴸ/√n on (main text), said to"
+        " restate 2(4δ)^{2L} (appendix).",
         hypotheses="δ = (8Ld/√n)^{1/(2L)}, as in Section 3.5",
         erratum_class="misprint",
         erratum=(
@@ -228,10 +214,10 @@ ENTRIES: tuple[Entry, ...] = (
         formula=r"2(4\delta)^{2L}=\frac{16Ld\,16^L}{\sqrt n}",
     ),
     Entry(
-        id="gatmiry2024/lemma-4.1",
-        kind="claim",
-        locator="Lemma 4.1; Corollary A.4",
-        statement="L(A, 0) = E tr(I − A^{½}SA^{½})^{2L}, with S the sample covariance.",
+        "gatmiry2024/lemma-4.1",
+        "claim",
+        "Lemma 4.1; Corollary A.4",
+        "L(A, 0) = E tr(I − A^{½}SA^{½})^{2L}, with S the sample covariance.",
         hypotheses="w ~ N(0, Σ⋆⁻¹), Gaussian inputs, no noise; positive definite A",
         erratum_class="false",
         erratum=(
@@ -255,31 +241,27 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="gatmiry2024/figure-2",
-        kind="figure",
-        locator="Figure 2, Section 5.1",
-        statement=(
-            "One layer looped L times and L layers with weights of their own, trained"
-            " alike (d = 10, n = 20, L = 1, 2, 3, 5, 10). Loops end at their exact"
-            " optimum, and more of them have a lower loss. Layers linger at the looped"
-            " optimum, where all of them are equal, which is why the two look alike;"
-            " two layers then leave it for their own optimum, ten are still far above"
-            " theirs when training ends. The exact optima are not alike«: with the most"
-            " loops the looped one is {price:.1f} times as high»."
-        ),
+        "gatmiry2024/figure-2",
+        "figure",
+        "Figure 2, Section 5.1",
+        "One layer looped L times and L layers with weights of their own, trained"
+        " alike (d = 10, n = 20, L = 1, 2, 3, 5, 10). Loops end at their exact"
+        " optimum, and more of them have a lower loss. Layers linger at the looped"
+        " optimum, where all of them are equal, which is why the two look alike;"
+        " two layers then leave it for their own optimum, ten are still far above"
+        " theirs when training ends. The exact optima are not alike«: with the most"
+        " loops the looped one is {price:.1f} times as high».",
         hypotheses=(
             "x ~ N(0, I), w ~ N(0, I), no noise. Exact optima are those of symmetric A"
             " in a loop, and of layers that are multiples of I; n is ours."
         ),
     ),
     Entry(
-        id="gatmiry2024/lemma-4.2",
-        kind="claim",
-        locator="Lemma 4.2 (A.5)",
-        statement=(
-            "E Sᵏ has the eigenvectors of Σ̃, and its eigenvalues α_j differ from λ_jᵏ"
-            " by at most δᵏλ₁ᵏ, k ≤ 2L, with δ = (8Ld/√n)^{1/(2L)}."
-        ),
+        "gatmiry2024/lemma-4.2",
+        "claim",
+        "Lemma 4.2 (A.5)",
+        "E Sᵏ has the eigenvectors of Σ̃, and its eigenvalues α_j differ from λ_jᵏ"
+        " by at most δᵏλ₁ᵏ, k ≤ 2L, with δ = (8Ld/√n)^{1/(2L)}.",
         hypotheses="x̃ ~ N(0, Σ̃), any n as printed",
         erratum_class="hypothesis",
         erratum=(
@@ -299,14 +281,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="gatmiry2024/lemma-4.3",
-        kind="claim",
-        locator="Lemma 4.3 (A.7), (21)",
-        statement=(
-            "E(A^{½}SA^{½} − I)ᵏ has the eigenvectors of A^{½}Σ⋆A^{½}, and its"
-            " eigenvalues differ from (λ_i − 1)ᵏ by at most δᵏ(λ₁ + 1)ᵏ, k ≤ 2L; the"
-            " proof opens the power as Σ_{i=1}ᵏ (−1)ⁱC(k,i)(A^{½}SA^{½})ⁱ."
-        ),
+        "gatmiry2024/lemma-4.3",
+        "claim",
+        "Lemma 4.3 (A.7), (21)",
+        "E(A^{½}SA^{½} − I)ᵏ has the eigenvectors of A^{½}Σ⋆A^{½}, and its"
+        " eigenvalues differ from (λ_i − 1)ᵏ by at most δᵏ(λ₁ + 1)ᵏ, k ≤ 2L; the"
+        " proof opens the power as Σ_{i=1}ᵏ (−1)ⁱC(k,i)(A^{½}SA^{½})ⁱ.",
         hypotheses="positive definite A, Gaussian inputs, any n as printed",
         erratum_class="hypothesis",
         erratum=(
@@ -322,18 +302,16 @@ ENTRIES: tuple[Entry, ...] = (
         formula=r"|\beta_i^{(k)}-(1-\lambda_i)^k|\le\delta^k(\lambda_1+1)^k",
     ),
     Entry(
-        id="gatmiry2024/figure-3",
-        kind="figure",
-        locator="Figure 3, Section 5.3",
-        statement=(
-            "Models trained with 1, 2, 5 and 10 loops, run for up to 16 (d = 10, n ="
-            " 20), on inputs like those of training and on inputs of another"
-            " covariance. The median squared error improves with every further loop."
-            " The mean does not: the exact expected loss is lowest after some loops"
-            " more than in training«, after {turn:.0f} at the latest,» and then"
-            " diverges, because some prompts have an eigenvalue beyond 2/a*. The rarer"
-            " these are, the more prompts it takes to see it."
-        ),
+        "gatmiry2024/figure-3",
+        "figure",
+        "Figure 3, Section 5.3",
+        "Models trained with 1, 2, 5 and 10 loops, run for up to 16 (d = 10, n ="
+        " 20), on inputs like those of training and on inputs of another"
+        " covariance. The median squared error improves with every further loop."
+        " The mean does not: the exact expected loss is lowest after some loops"
+        " more than in training«, after {turn:.0f} at the latest,» and then"
+        " diverges, because some prompts have an eigenvalue beyond 2/a*. The rarer"
+        " these are, the more prompts it takes to see it.",
         hypotheses=(
             "w ~ N(0, I), no noise; in distribution x ~ N(0, I), out of it Σ has"
             " eigenvalues 3/4 and 5/4, half of the directions each (our choice: the"
@@ -345,15 +323,13 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="gatmiry2024/theorem-4.4",
-        kind="claim",
-        locator="Theorem 4.4",
-        statement=(
-            "L(A, 0) ≤ ε^{2L}/2 implies (1 − cε)A^opt ≼ A ≼ (1 + cε)A^opt with c = 4 +"
-            " 16d^{1/(2L)}. «The farthest matrices found use {share:.1%} of the"
-            " distance allowed: one¦The farthest matrices found have one» eigenvalue"
-            " off by about ε2^{−1/(2L)}."
-        ),
+        "gatmiry2024/theorem-4.4",
+        "claim",
+        "Theorem 4.4",
+        "L(A, 0) ≤ ε^{2L}/2 implies (1 − cε)A^opt ≼ A ≼ (1 + cε)A^opt with c = 4 +"
+        " 16d^{1/(2L)}. «The farthest matrices found use {share:.1%} of the"
+        " distance allowed: one¦The farthest matrices found have one» eigenvalue"
+        " off by about ε2^{−1/(2L)}.",
         hypotheses=(
             "ε > 4δ; symmetric A, as ≼ and A^{½} in the proof imply; checked for white"
             " and for uneven inputs"
@@ -372,14 +348,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="gatmiry2024/theorem-4.5",
-        kind="claim",
-        locator="Theorem 4.5, (10); Theorem A.13, (30)",
-        statement=(
-            "On a prompt with ζΣ⋆ ≼ Σ^out ≼ (2 − ζ)Σ⋆ the model at the optimum has"
-            " squared error at most (1 + r)²(1 + r − ζ)^{2L} ‖x_q‖²_{Σ⋆}‖w‖²_{Σ⋆⁻¹}, r"
-            " = 16δd^{1/(2L)}."
-        ),
+        "gatmiry2024/theorem-4.5",
+        "claim",
+        "Theorem 4.5, (10); Theorem A.13, (30)",
+        "On a prompt with ζΣ⋆ ≼ Σ^out ≼ (2 − ζ)Σ⋆ the model at the optimum has"
+        " squared error at most (1 + r)²(1 + r − ζ)^{2L} ‖x_q‖²_{Σ⋆}‖w‖²_{Σ⋆⁻¹}, r"
+        " = 16δd^{1/(2L)}.",
         hypotheses="0 < ζ < 1; labels ⟨w, x⟩ without noise; any x, w and query",
         erratum_class="misprint",
         erratum=(
@@ -402,33 +376,29 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="gatmiry2024/figure-4",
-        kind="figure",
-        locator="Figure 4",
-        statement=(
-            "Distance of A to I and to its multiples while 1, 2, 3, 5 and 10 loops are"
-            " trained (d = 10, n = 20). No number of loops converges to I: the distance"
-            " goes to 1 − a* at the least, which grows with the loops«, to"
-            " {farthest:.2f} here». More loops take more steps of training. Up to three"
-            " loops A comes close to the multiple a*I. With five and more only its"
-            " symmetric part does: there the exact loss hardly bends in antisymmetric"
-            " directions, and from six loops on it bends downwards, so that a*I is a"
-            " saddle. Along the exact gradient flow more loops are hardly slower, and"
-            " faster near the end."
-        ),
+        "gatmiry2024/figure-4",
+        "figure",
+        "Figure 4",
+        "Distance of A to I and to its multiples while 1, 2, 3, 5 and 10 loops are"
+        " trained (d = 10, n = 20). No number of loops converges to I: the distance"
+        " goes to 1 − a* at the least, which grows with the loops«, to"
+        " {farthest:.2f} here». More loops take more steps of training. Up to three"
+        " loops A comes close to the multiple a*I. With five and more only its"
+        " symmetric part does: there the exact loss hardly bends in antisymmetric"
+        " directions, and from six loops on it bends downwards, so that a*I is a"
+        " saddle. Along the exact gradient flow more loops are hardly slower, and"
+        " faster near the end.",
         hypotheses=(
             "x ~ N(0, I), w ~ N(0, I), no noise; n and the optimiser are ours. a*I is"
             " the optimum among symmetric A."
         ),
     ),
     Entry(
-        id="gatmiry2024/figure-4-reading",
-        kind="claim",
-        locator="Figure 4, caption",
-        statement=(
-            "With one loop A does not converge to the identity: in d = 10 and with n ="
-            " 20 it converges to (20/31)I."
-        ),
+        "gatmiry2024/figure-4-reading",
+        "claim",
+        "Figure 4, caption",
+        "With one loop A does not converge to the identity: in d = 10 and with n ="
+        " 20 it converges to (20/31)I.",
         hypotheses=(
             "Σ⋆ = I; symmetric A at the population optimum; n = 20 is our choice"
         ),
@@ -441,13 +411,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="gatmiry2024/section-5.3-more-loops",
-        kind="claim",
-        locator="Section 5.3; Figure 3, caption",
-        statement=(
-            "A model trained with 2 or 5 loops keeps improving when it is run for"
-            " arbitrarily many loops."
-        ),
+        "gatmiry2024/section-5.3-more-loops",
+        "claim",
+        "Section 5.3; Figure 3, caption",
+        "A model trained with 2 or 5 loops keeps improving when it is run for"
+        " arbitrarily many loops.",
         hypotheses=(
             "Σ⋆ = I, the expected loss at the best symmetric A for the loops of"
             " training; n is ours"
@@ -473,14 +441,12 @@ ENTRIES: tuple[Entry, ...] = (
         formula=r"L\mapsto d\int(1-ah)^{2L}\,d\mu(h)",
     ),
     Entry(
-        id="gatmiry2024/theorem-a.1",
-        kind="claim",
-        locator="Theorem A.1, (11)–(13)",
-        statement=(
-            "Labels after t layers are wᵀΠ_{i<t}(I − SA_i)X + Σ_{i<t}"
-            " u_iᵀSA_iΠ_{i<j<t}(I − SA_j)X, and y_q⁽ᵗ⁾ = y_q less the same with x_q"
-            " for X."
-        ),
+        "gatmiry2024/theorem-a.1",
+        "claim",
+        "Theorem A.1, (11)–(13)",
+        "Labels after t layers are wᵀΠ_{i<t}(I − SA_i)X + Σ_{i<t}"
+        " u_iᵀSA_iΠ_{i<j<t}(I − SA_j)X, and y_q⁽ᵗ⁾ = y_q less the same with x_q"
+        " for X.",
         hypotheses=(
             "any prompt without noise, any weights of the form (11) in each layer"
         ),
@@ -497,15 +463,13 @@ ENTRIES: tuple[Entry, ...] = (
         formula=r"y_q-\hat y=w^\top Gx_q-\sum_iu_i^\top SA_i\prod_{j>i}(I-SA_j)\,x_q",
     ),
     Entry(
-        id="gatmiry2024/lemma-a.2",
-        kind="claim",
-        locator="Lemma A.2, (14)–(19)",
-        statement=(
-            "E Sᵏ = n⁻ᵏ Σ_p n^{C(𝒢_p)} d^{C(𝒢′_p)−1} I, summed over the pairings p of"
-            " 2k positions, with C the number of cycles of the graphs on the k factors"
-            " and on the k places between them; C(𝒢) + C(𝒢′) ≤ k + 1, and with r loops"
-            " in 𝒢, C(𝒢) ≤ r + ⌊(k − r)/2⌋ and C(𝒢′) ≤ k − r + 1."
-        ),
+        "gatmiry2024/lemma-a.2",
+        "claim",
+        "Lemma A.2, (14)–(19)",
+        "E Sᵏ = n⁻ᵏ Σ_p n^{C(𝒢_p)} d^{C(𝒢′_p)−1} I, summed over the pairings p of"
+        " 2k positions, with C the number of cycles of the graphs on the k factors"
+        " and on the k places between them; C(𝒢) + C(𝒢′) ≤ k + 1, and with r loops"
+        " in 𝒢, C(𝒢) ≤ r + ⌊(k − r)/2⌋ and C(𝒢′) ≤ k − r + 1.",
         hypotheses="x ~ N(0, I), any n and d",
         erratum_class="misprint",
         remark=(
@@ -515,13 +479,11 @@ ENTRIES: tuple[Entry, ...] = (
         formula=r"\mathbb{E}\,S^k=n^{-k}\sum_pn^{C(G_p)}d^{\,C(G'_p)-1}\,I",
     ),
     Entry(
-        id="gatmiry2024/lemma-a.2-bound",
-        kind="claim",
-        locator="Lemma A.2, the bound; (20)",
-        statement=(
-            "E Sᵏ = αI with 1 ≤ α ≤ 1 + 4kd/√n for n ≥ 4k²d². α − 1 is k(k−1)(d+1)/(2n)"
-            " to first order, so that there is much room."
-        ),
+        "gatmiry2024/lemma-a.2-bound",
+        "claim",
+        "Lemma A.2, the bound; (20)",
+        "E Sᵏ = αI with 1 ≤ α ≤ 1 + 4kd/√n for n ≥ 4k²d². α − 1 is k(k−1)(d+1)/(2n)"
+        " to first order, so that there is much room.",
         hypotheses="x ~ N(0, I)",
         erratum_class="constant",
         remark=(
@@ -533,13 +495,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="gatmiry2024/lemma-a.3",
-        kind="claim",
-        locator="Lemma A.3",
-        statement=(
-            "The loss is E‖S^{−½}Π(I − SA_i)S^{½}‖² + E‖Σ u_iᵀSA_iΠ_{j>i}(I −"
-            " SA_j)S^{½}‖²; u is printed d."
-        ),
+        "gatmiry2024/lemma-a.3",
+        "claim",
+        "Lemma A.3",
+        "The loss is E‖S^{−½}Π(I − SA_i)S^{½}‖² + E‖Σ u_iᵀSA_iΠ_{j>i}(I −"
+        " SA_j)S^{½}‖²; u is printed d.",
         hypotheses="w ~ N(0, Σ⋆⁻¹), x ~ N(0, Σ⋆), no noise",
         erratum_class="false",
         erratum=(
@@ -554,13 +514,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="gatmiry2024/lemma-a.6",
-        kind="claim",
-        locator="Lemma A.6",
-        statement=(
-            "E tr(I − A^{½}SA^{½})^{2L} = tr E(I − S̃)^{2L} with S̃ the sample"
-            " covariance of inputs x̃ ~ N(0, A^{½}Σ⋆A^{½})."
-        ),
+        "gatmiry2024/lemma-a.6",
+        "claim",
+        "Lemma A.6",
+        "E tr(I − A^{½}SA^{½})^{2L} = tr E(I − S̃)^{2L} with S̃ the sample"
+        " covariance of inputs x̃ ~ N(0, A^{½}Σ⋆A^{½}).",
         hypotheses="positive definite A, Gaussian inputs",
         formula=(
             r"\mathbb{E}\operatorname{tr}(I-A^{1/2}SA^{1/2})^{2L}=\operatorname{tr}\ma"
@@ -568,26 +526,22 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="gatmiry2024/optimal-u",
-        kind="claim",
-        locator="Corollary A.4, second term; Theorems 3.2 and A.8, u^opt = 0",
-        statement=(
-            "u adds a quadratic form without a linear part to the loss, positive for u"
-            " ≠ 0: E‖uᵀΣ_{i<L} SA(I − SA)ⁱΣ⋆^{½}‖², the sum being I − (I − SA)^L. So u"
-            " = 0 is best for every A ≠ 0, symmetric or not; Σ⋆ stands where the"
-            " corollary prints the sample covariance (Lemma A.3)."
-        ),
+        "gatmiry2024/optimal-u",
+        "claim",
+        "Corollary A.4, second term; Theorems 3.2 and A.8, u^opt = 0",
+        "u adds a quadratic form without a linear part to the loss, positive for u"
+        " ≠ 0: E‖uᵀΣ_{i<L} SA(I − SA)ⁱΣ⋆^{½}‖², the sum being I − (I − SA)^L. So u"
+        " = 0 is best for every A ≠ 0, symmetric or not; Σ⋆ stands where the"
+        " corollary prints the sample covariance (Lemma A.3).",
         hypotheses="A ≠ 0, w ~ N(0, Σ⋆⁻¹), Gaussian inputs, no noise",
         formula=r"\sum_{i<L}SA(I-SA)^i=I-(I-SA)^L",
     ),
     Entry(
-        id="gatmiry2024/lemma-a.9",
-        kind="claim",
-        locator="Lemma A.9",
-        statement=(
-            "L(A, 0) ≤ ε^{2L} − δ^{2L}(ε+2)^{2L} implies that A is within 4ε +"
-            " 16δd^{1/(2L)} of A^opt in spectral distance."
-        ),
+        "gatmiry2024/lemma-a.9",
+        "claim",
+        "Lemma A.9",
+        "L(A, 0) ≤ ε^{2L} − δ^{2L}(ε+2)^{2L} implies that A is within 4ε +"
+        " 16δd^{1/(2L)} of A^opt in spectral distance.",
         hypotheses=(
             "ε > 2δ, and so large that the left-hand side is positive; symmetric A"
         ),
@@ -602,12 +556,10 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="gatmiry2024/lemma-a.10",
-        kind="claim",
-        locator="Lemma A.10",
-        statement=(
-            "L(A, 0) ≥ ε^{2L} + dδ^{2L}(ε+2)^{2L} implies ‖∇L(A, 0)‖² ≥ ε^{4L−2}/4."
-        ),
+        "gatmiry2024/lemma-a.10",
+        "claim",
+        "Lemma A.10",
+        "L(A, 0) ≥ ε^{2L} + dδ^{2L}(ε+2)^{2L} implies ‖∇L(A, 0)‖² ≥ ε^{4L−2}/4.",
         hypotheses="Σ⋆ = I, symmetric A, 8δd^{3/(4L)} ≤ ε ≤ 1, 4dδ^{4L−2} ≤ 1",
         erratum_class="false",
         erratum=(
@@ -619,13 +571,11 @@ ENTRIES: tuple[Entry, ...] = (
         correction="‖∇L(A, 0)‖² ≥ L²d^{−(L−1)/L} ε^{4L−2}; 4 times that is sharp.",
     ),
     Entry(
-        id="gatmiry2024/lemma-a.10-hoelder",
-        kind="claim",
-        locator="Lemma A.10, last display of the proof",
-        statement=(
-            "By Hölder's inequality Σx^{4L−2} ≥ d^{−(L−1)/(2L−1)} (Σx^{2L})^{(2L−1)/L}"
-            " for d numbers x."
-        ),
+        "gatmiry2024/lemma-a.10-hoelder",
+        "claim",
+        "Lemma A.10, last display of the proof",
+        "By Hölder's inequality Σx^{4L−2} ≥ d^{−(L−1)/(2L−1)} (Σx^{2L})^{(2L−1)/L}"
+        " for d numbers x.",
         hypotheses="d ≥ 2, L ≥ 2",
         erratum_class="constant",
         erratum=(
@@ -641,13 +591,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="gatmiry2024/theorem-a.12-ode",
-        kind="claim",
-        locator="Theorem A.12, (29) and its solution",
-        statement=(
-            "The solution of (29), g′ = −g^{(2L−1)/L}/16, is (16L/(L−1))^{L/(2L−1)} (t"
-            " + c)^{−L/(L−1)} with c = (16L/(L−1))^{(L−1)/(2L−1)} g(0)^{−(L−1)/L}."
-        ),
+        "gatmiry2024/theorem-a.12-ode",
+        "claim",
+        "Theorem A.12, (29) and its solution",
+        "The solution of (29), g′ = −g^{(2L−1)/L}/16, is (16L/(L−1))^{L/(2L−1)} (t"
+        " + c)^{−L/(L−1)} with c = (16L/(L−1))^{(L−1)/(2L−1)} g(0)^{−(L−1)/L}.",
         hypotheses="L ≥ 2, g(0) > 0",
         erratum_class="constant",
         erratum=(
@@ -662,13 +610,11 @@ ENTRIES: tuple[Entry, ...] = (
         formula=r"g(t)=\left(\frac{16L}{L-1}\right)^{L/(L-1)}(t+c)^{-L/(L-1)}",
     ),
     Entry(
-        id="gatmiry2024/equation-31",
-        kind="claim",
-        locator="Theorem A.13, (31) and the line before it",
-        statement=(
-            "If A is within r = 16δd^{1/(2L)} of Σ⋆⁻¹ and ζΣ⋆ ≼ Σ^out ≼ (2 − ζ)Σ⋆,"
-            " then −(1 + r − ζ) ≤ I − A^½Σ^outA^½ ≤ 1 + r − ζ."
-        ),
+        "gatmiry2024/equation-31",
+        "claim",
+        "Theorem A.13, (31) and the line before it",
+        "If A is within r = 16δd^{1/(2L)} of Σ⋆⁻¹ and ζΣ⋆ ≼ Σ^out ≼ (2 − ζ)Σ⋆,"
+        " then −(1 + r − ζ) ≤ I − A^½Σ^outA^½ ≤ 1 + r − ζ.",
         hypotheses="0 < ζ < 1, symmetric positive definite A",
         erratum_class="constant",
         erratum=(
@@ -684,19 +630,17 @@ ENTRIES: tuple[Entry, ...] = (
         credit="in (23), which has the constant 8.",
     ),
     Entry(
-        id="gatmiry2024/figure-weight-sharing",
-        kind="figure",
-        locator="beyond the paper; Section 5.1",
-        statement=(
-            "The exact loss of the best looped layer over that of as many layers with"
-            " the best steps of their own, for d/n from 1/10 to 2 (d = 10) and in the"
-            " Marchenko–Pastur limit. With n ≥ d the price grows with depth, without"
-            " bound as far as it goes, and with n«: it is {long:.3g} at the most"
-            " layers and examples». With n < d it stays near 1«, {short:.2f} at the"
-            " most», because both losses end at what lies outside the span of the"
-            " inputs. The limit is reached like 1/d, with n ≥ d from below, so that at"
-            " d = 10 sharing costs less than it says."
-        ),
+        "gatmiry2024/figure-weight-sharing",
+        "figure",
+        "beyond the paper; Section 5.1",
+        "The exact loss of the best looped layer over that of as many layers with"
+        " the best steps of their own, for d/n from 1/10 to 2 (d = 10) and in the"
+        " Marchenko–Pastur limit. With n ≥ d the price grows with depth, without"
+        " bound as far as it goes, and with n«: it is {long:.3g} at the most"
+        " layers and examples». With n < d it stays near 1«, {short:.2f} at the"
+        " most», because both losses end at what lies outside the span of the"
+        " inputs. The limit is reached like 1/d, with n ≥ d from below, so that at"
+        " d = 10 sharing costs less than it says.",
         hypotheses=(
             "x ~ N(0, Σ⋆), w ~ N(0, Σ⋆⁻¹), no noise; symmetric A in the loop,"
             " multiples of Σ⋆⁻¹ in the layers."

@@ -9,18 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Sentence, Tables, largest, setting
-from iclab.papers._drawing import (
-    BLUE,
-    LETTERS,
-    VERMILION,
-    band,
-    legend_below,
-    log_scale,
-    panel,
-    parts,
-    sheet,
-)
+from iclab.evidence import Evidence, Sentence, Tables, at_least, at_most, says, setting
+from iclab.papers import _drawing as drawing
 from iclab.papers._training_runs import blocks
 from iclab.papers.gatmiry2024._training import (
     Training,
@@ -89,7 +79,7 @@ def draw(tables: Tables) -> Picture:
     """A panel for every number of loops, and where the runs end against the optima."""
     looped, untied = tables["looped"], tables["untied"]
     loops, every = looped["loops"], int(looped["every"])
-    picture = sheet(
+    picture = drawing.sheet(
         7.2,
         "Loops and layers: losses along training, and at their optima",
         f"d = {int(looped['dimension'])}, n = {int(looped['samples'])}, "
@@ -99,83 +89,76 @@ def draw(tables: Tables) -> Picture:
         "Optima are exact: of symmetric A in a loop,\nand of layers that are "
         "multiples of I.",
     )
-    (page,) = parts(picture, 1, 1)
+    (page,) = drawing.parts(picture, 1, 1)
     axes = list(page.subplots(2, (len(loops) + 2) // 2).flat)
     x = every * (np.arange(looped["losses"].shape[-1]) + 0.5)
     for row, (L, axis) in enumerate(zip(loops, axes, strict=False)):
-        title = f"({LETTERS[row]}) L = {L}"
-        panel(axis, title, "step", "loss" if row in (0, (len(loops) + 2) // 2) else "")
+        title = f"({drawing.LETTERS[row]}) L = {L}"
+        drawing.panel(
+            axis, title, "step", "loss" if row in (0, (len(loops) + 2) // 2) else ""
+        )
         for table, name, color, marker in (
-            (looped, "one layer, L loops", BLUE, "o"),
-            (untied, "L layers", VERMILION, "s"),
+            (looped, "one layer, L loops", drawing.BLUE, "o"),
+            (untied, "L layers", drawing.VERMILION, "s"),
         ):
             style = {"marker": marker, "markevery": 8, "markersize": 4}
-            band(axis, table["losses"][row], name, color, x, **style)
+            drawing.band(axis, table["losses"][row], name, color, x, **style)
             label = f"exact optimum of {name}"
             line = "--" if table is looped else ":"
             value = float(table["optima"][row])
             axis.axhline(value, color=color, linestyle=line, linewidth=1.3, label=label)
-        log_scale(axis)
+        drawing.log_scale(axis)
         low, high = float(untied["optima"][row]), int(looped["dimension"])
         axis.set_ylim(low / 1.3, 1.3 * high)
     last = len(loops)
-    _summary(axes[last], f"({LETTERS[last]}) where training ends", tables)
+    _summary(axes[last], f"({drawing.LETTERS[last]}) where training ends", tables)
     for axis in axes[last + 1 :]:
         axis.set_visible(False)
-    legend_below(page, axes[:last], 4)
+    drawing.legend_below(page, axes[:last], 4)
     return picture
 
 
-def said(tables: Tables) -> list[Sentence]:
+def paper_statements(tables: Tables) -> list[Sentence]:
     """What the caption and Section 5.1 say that a reader sees."""
     looped, untied = tables["looped"], tables["untied"]
     ends = looped["final_losses"].mean(1)
     ours = f"n ({int(looped['samples'])} here), steps and rate of training"
     ours += ", which the paper does not give"
     return [
-        Sentence(
+        says(
             "One layer looped L times performs similarly to L layers.",
             "caption and Section 5.1",
-            (
-                Evidence(
-                    "Looped loss over untied loss where training ends, largest",
-                    float(np.max(ends / untied["final_losses"].mean(1))),
-                    "<=",
-                    2.0,
-                    reason="a factor of two is small on the figure's logarithmic axis",
-                    in_view=True,
-                ),
+            at_most(
+                "Looped loss over untied loss where training ends, largest",
+                ends / untied["final_losses"].mean(1),
+                2.0,
+                "a factor of two is small on the figure's logarithmic axis",
+                post_hoc=True,
             ),
-            blame=ours,
+            caveat=ours,
         ),
-        Sentence(
+        says(
             "More loops lead to lower loss.",
             "caption and Section 5.1",
-            (
-                Evidence(
-                    "Loss over that of the next fewer loops, largest",
-                    largest(ends[1:] / ends[:-1]),
-                    "<=",
-                    1.0,
-                    reason="lower",
-                ),
+            at_most(
+                "Loss over that of the next fewer loops, largest",
+                ends[1:] / ends[:-1],
+                1.0,
+                "lower",
             ),
-            blame=ours,
+            caveat=ours,
         ),
-        Sentence(
+        says(
             "Looped models converge to very small loss very quickly.",
             "Section 5.1",
-            (
-                Evidence(
-                    "Loss at the most loops, of that of predicting 0",
-                    float(ends[-1] / int(looped["dimension"])),
-                    "<=",
-                    0.01,
-                    reason="a hundredth is very small",
-                ),
+            at_most(
+                "Loss at the most loops, of that of predicting 0",
+                ends[-1] / int(looped["dimension"]),
+                0.01,
+                "a hundredth is very small",
             ),
             main=False,
-            blame=ours,
+            caveat=ours,
         ),
     ]
 
@@ -187,41 +170,37 @@ def expect(tables: Tables) -> list[Evidence]:
     untied_ends = untied["final_losses"] / untied["optima"][:, None]
     loops, away = looped["loops"], np.abs(ends / optima[:, None] - 1)
     return [
-        Evidence(
+        at_most(
             "Looped training ends at its exact optimum, with up to five loops: largest "
             "relative difference",
-            largest(away[loops <= _STEADY]),
-            "<=",
+            away[loops <= _STEADY],
             0.2,
-            reason="a fifth: batches of this size leave some",
-            in_view=True,
+            "a fifth: batches of this size leave some",
+            post_hoc=True,
         ),
         *_many_loops(away[loops > _STEADY]),
-        Evidence(
+        at_least(
             "At the optimum they are not alike: exact ratio at the most loops",
-            float(optima[-1] / untied["optima"][-1]),
-            ">=",
+            optima[-1] / untied["optima"][-1],
             1.4,
-            reason="two fifths more is not alike; exact",
-            in_view=True,
+            "two fifths more is not alike; exact",
+            post_hoc=True,
             name="price",
         ),
-        Evidence(
+        at_most(
             "Layers end no worse than loops can: largest ratio to the looped optimum",
-            float(np.max(untied["final_losses"] / optima[:, None])),
-            "<=",
+            untied["final_losses"] / optima[:, None],
             1.1,
-            reason="a tenth for what training leaves",
-            in_view=True,
+            "a tenth for what training leaves",
+            post_hoc=True,
         ),
-        Evidence(
+        at_least(
             "Many layers do not in so many steps: smallest ratio to their optimum at "
             "the most layers",
-            float(np.min(untied_ends[-1])),
-            ">=",
+            untied_ends[-1],
             1.2,
-            reason="a fifth above what they could reach",
-            in_view=True,
+            "a fifth above what they could reach",
+            post_hoc=True,
         ),
     ]
 
@@ -231,29 +210,28 @@ def _many_loops(away: np.ndarray) -> list[Evidence]:
     if not away.size:
         return []
     return [
-        Evidence(
+        at_most(
             "With more loops it does not end far from it: largest relative difference",
-            float(away.max()),
-            "<=",
+            away,
             1.0,
-            reason="twice the optimum: few prompts carry the gradient of ten loops, so "
+            "twice the optimum: few prompts carry the gradient of ten loops, so "
             "the end depends on the seed (of ten at desk scale seven end within a "
             "fifth, three up to a half away), and longer training leaves it",
-            in_view=True,
+            post_hoc=True,
         )
     ]
 
 
 def _summary(axis: Axes, title: str, tables: Tables) -> None:
-    panel(axis, title, "L")
+    drawing.panel(axis, title, "L")
     loops = tables["looped"]["loops"]
     for name, color, marker, line in (
-        ("looped", BLUE, "o", "--"),
-        ("untied", VERMILION, "s", ":"),
+        ("looped", drawing.BLUE, "o", "--"),
+        ("untied", drawing.VERMILION, "s", ":"),
     ):
         table = tables[name]
         axis.plot(loops, table["optima"], line, color=color, linewidth=1.3)
         ends = table["final_losses"].mean(1)
         axis.plot(loops, ends, marker, color=color, markersize=5)
-    log_scale(axis)
+    drawing.log_scale(axis)
     axis.set_xticks(loops)

@@ -14,19 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
 from iclab.core import require
-from iclab.evidence import Evidence, Sentence, Tables, largest, setting, smallest
+from iclab.evidence import Evidence, Sentence, Tables, at_least, at_most, says, setting
 from iclab.models import LoopedTransformer
-from iclab.papers._drawing import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    LETTERS,
-    legend_below,
-    panel,
-    parts,
-    sheet,
-)
+from iclab.papers import _drawing as drawing
 from iclab.papers._training_runs import quick_key
 from iclab.papers.gatmiry2024._shifted_loss import shifted_loss_by_loops
 from iclab.papers.gatmiry2024._training import (
@@ -91,7 +81,7 @@ def draw(tables: Tables) -> Picture:
     exact, trained = tables["exact"], tables["trained"]
     loops = exact["loops"]
     low, high = (f"{float(value):g}" for value in _SHIFTED)
-    picture = sheet(
+    picture = drawing.sheet(
         7.4,
         "Looped for longer, the typical prompt improves and the mean diverges",
         f"d = {int(exact['dimension'])}, n = {int(exact['samples'])}; "
@@ -101,20 +91,20 @@ def draw(tables: Tables) -> Picture:
         "Exact: the expected loss of $A=a^\\star I$, the optimum for the loops of "
         "training. Sampled means miss part of it, because rare prompts carry it.",
     )
-    (page,) = parts(picture, 1, 1)
+    (page,) = drawing.parts(picture, 1, 1)
     axes = page.subplots(2, len(loops), sharex=True, sharey=True, squeeze=False)
     for i, place in enumerate(_PLACES):
         for row, L in enumerate(loops):
-            axis, letter = axes[i, row], LETTERS[i * len(loops) + row]
+            axis, letter = axes[i, row], drawing.LETTERS[i * len(loops) + row]
             title = f"({letter}) trained with {L}, {place}"
             x, y = "loops at test time" if i else "", "" if row else "squared error"
-            panel(axis, title, x, y)
+            drawing.panel(axis, title, x, y)
             _curves(axis, tables, place, row, int(L))
-    legend_below(page, list(axes.flat), 5)
+    drawing.legend_below(page, list(axes.flat), 5)
     return picture
 
 
-def said(tables: Tables) -> list[Sentence]:
+def paper_statements(tables: Tables) -> list[Sentence]:
     """What the caption and Section 5.3 say that a reader sees."""
     exact = tables["exact"]
     loops = exact["loops"]
@@ -122,37 +112,31 @@ def said(tables: Tables) -> list[Sentence]:
     named = np.isin(loops, (2, 5))
     both = np.stack([exact[place] for place in _PLACES])[:, named]
     return [
-        Sentence(
+        says(
             "Out of distribution the loss is higher than in distribution.",
             "Section 5.3",
-            (
-                Evidence(
-                    "Exact loss out of distribution over that in it, at the loops of "
-                    "training, smallest",
-                    float(np.min(exact["out"][at] / exact["in"][at])),
-                    ">=",
-                    1.0,
-                    reason="higher",
-                ),
+            at_least(
+                "Exact loss out of distribution over that in it, at the loops of "
+                "training, smallest",
+                exact["out"][at] / exact["in"][at],
+                1.0,
+                "higher",
             ),
         ),
-        Sentence(
+        says(
             "Models trained with 2 or 5 loops keep improving in and out of "
             "distribution when they are run for arbitrarily many.",
             "caption and Section 5.3",
-            (
-                Evidence(
-                    "Expected loss after one more loop over that before, largest",
-                    largest(both[..., 1:] / both[..., :-1]),
-                    "<=",
-                    1.0,
-                    reason="no loop makes it worse; exact, and so for every n in the "
-                    "end, because eigenvalues of S are unbounded",
-                ),
+            at_most(
+                "Expected loss after one more loop over that before, largest",
+                both[..., 1:] / both[..., :-1],
+                1.0,
+                "no loop makes it worse; exact, and so for every n in the "
+                "end, because eigenvalues of S are unbounded",
             ),
             note="the median prompt does improve with every loop",
         ),
-        Sentence(
+        says(
             "The learned model has a small loss out of distribution.",
             "Section 5.3",
             main=False,
@@ -172,55 +156,49 @@ def expect(tables: Tables) -> list[Evidence]:
     medians = np.stack([trained[f"{place}_median"] for place in _PLACES])
     means = np.stack([trained[f"{place}_mean"] for place in _PLACES])[:, few]
     return [
-        Evidence(
+        at_most(
             "At the loops of training the loss in distribution is the exact optimum's: "
             "largest relative difference of the sampled mean",
-            float(np.max(np.abs(trained["in_mean"][at] / exact["in"][at] - 1))),
-            "<=",
+            np.abs(trained["in_mean"][at] / exact["in"][at] - 1),
             0.2,
-            reason="a fifth, for what training leaves and sampling adds",
-            in_view=True,
+            "a fifth, for what training leaves and sampling adds",
+            post_hoc=True,
         ),
-        Evidence(
+        at_most(
             "More loops than in training do help in expectation: exact loss at its "
             "lowest over that at the loops of training, in distribution, largest",
-            float(np.max(exact["in"].min(-1) / exact["in"][at])),
-            "<=",
+            exact["in"].min(-1) / exact["in"][at],
             1.0,
-            reason="no higher than at the loops of training; exact",
+            "no higher than at the loops of training; exact",
         ),
-        Evidence(
+        at_most(
             "The exact loss turns round before the last test loop, in and out of "
             "distribution: largest number of loops at its lowest",
-            float(lowest.max()),
-            "<=",
+            lowest,
             both.shape[-1] - 1.0,
-            reason="before the last; exact",
+            "before the last; exact",
             name="turn",
         ),
-        Evidence(
+        at_least(
             "After that it diverges: exact loss at the last test loop over the lowest, "
             "smallest",
-            float(np.min(both[..., -1] / both.min(-1))),
-            ">=",
+            both[..., -1] / both.min(-1),
             2.0,
-            reason="twice the lowest; exact",
+            "twice the lowest; exact",
             name="diverged",
         ),
-        Evidence(
+        at_least(
             "Sampled prompts show it, for models trained with one or two loops: mean "
             "at the last test loop over the lowest mean, smallest",
-            smallest(means[..., -1] / means.min(-1)),
-            ">=",
+            means[..., -1] / means.min(-1),
             2.0,
-            reason="twice the lowest",
+            "twice the lowest",
         ),
-        Evidence(
+        at_most(
             "The median prompt goes on improving: largest ratio of one more loop",
-            float(np.max(medians[..., 1:] / medians[..., :-1])),
-            "<=",
+            medians[..., 1:] / medians[..., :-1],
             1.0,
-            reason="no higher",
+            "no higher",
         ),
     ]
 
@@ -293,16 +271,24 @@ def _curves(
 ) -> None:
     exact, trained = tables["exact"][place][row], tables["trained"]
     x = np.arange(1, len(exact) + 1)
-    axis.plot(x, exact, "-", color=BLACK, label="exact expected loss")
+    axis.plot(x, exact, "-", color=drawing.BLACK, label="exact expected loss")
     lowest = int(exact.argmin())
     label = "its lowest point"
-    axis.plot(x[lowest], exact[lowest], "*", color=BLACK, markersize=10, label=label)
+    axis.plot(
+        x[lowest], exact[lowest], "*", color=drawing.BLACK, markersize=10, label=label
+    )
     mean, median = trained[f"{place}_mean"][row], trained[f"{place}_median"][row]
-    axis.plot(x, mean, "o", color=BLUE, markersize=4, label="trained: mean of prompts")
+    axis.plot(
+        x, mean, "o", color=drawing.BLUE, markersize=4, label="trained: mean of prompts"
+    )
     label = "trained: median of prompts"
-    axis.plot(x, median, "v--", color=GREEN, markersize=4, linewidth=1, label=label)
+    axis.plot(
+        x, median, "v--", color=drawing.GREEN, markersize=4, linewidth=1, label=label
+    )
     label = "loops of training"
-    axis.axvline(trained_with, color=GREY, linestyle=":", linewidth=1.2, label=label)
+    axis.axvline(
+        trained_with, color=drawing.GREY, linestyle=":", linewidth=1.2, label=label
+    )
     axis.set_yscale("log")
     axis.set_ylim(5e-3, 1e3)
     axis.set_xticks([1, *range(4, len(exact) + 1, 4)])

@@ -11,20 +11,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Sentence, Tables, largest, setting, smallest
-from iclab.papers._drawing import (
-    BLACK,
-    BLUE,
-    CURVES,
-    VERMILION,
-    band,
-    below,
-    legend_below,
-    log_scale,
-    panel,
-    parts,
-    sheet,
-)
+from iclab.evidence import Evidence, Sentence, Tables, at_least, at_most, says, setting
+from iclab.papers import _drawing as drawing
 from iclab.papers._training_runs import mean_diagonal, to_multiples
 from iclab.papers.gatmiry2024._curvature import curvatures
 from iclab.papers.gatmiry2024._training import (
@@ -69,7 +57,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
 def draw(tables: Tables) -> Picture:
     """Distances to I and to its multiples above, exact flow and curvature below."""
     exact, trained = tables["exact"], tables["trained"]
-    picture = sheet(
+    picture = drawing.sheet(
         8.4,
         "A goes to a multiple of I; with many loops an antisymmetric part stays",
         f"d = {int(exact['dimension'])}, n = {int(exact['samples'])}, "
@@ -80,20 +68,20 @@ def draw(tables: Tables) -> Picture:
         "Dotted: the exact $1-a^\\star$.\nCurvature: second derivative of the exact "
         "loss at $a^\\star I$ along directions of norm 1, exact.",
     )
-    upper, lower = parts(picture, 2, 1, height_ratios=(1.1, 1))
+    upper, lower = drawing.parts(picture, 2, 1, height_ratios=(1.1, 1))
     axes = upper.subplots(1, 3)
-    panel(axes[0], "(a) distance of A to I", "step", "distance")
-    panel(axes[1], "(b) distance of A to multiples of I", "step", "distance")
-    panel(axes[2], "(c) the same of its symmetric part", "step", "distance")
+    drawing.panel(axes[0], "(a) distance of A to I", "step", "distance")
+    drawing.panel(axes[1], "(b) distance of A to multiples of I", "step", "distance")
+    drawing.panel(axes[2], "(c) the same of its symmetric part", "step", "distance")
     flow, curvature = lower.subplots(1, 2)
-    panel(
+    drawing.panel(
         flow,
         "(d) exact gradient flow from A = 0",
         "time",
         r"$1-a/a^\star$",
     )
     for row, (color, marker) in zip(
-        range(len(exact["loops"])), itertools.cycle(CURVES), strict=False
+        range(len(exact["loops"])), itertools.cycle(drawing.CURVES), strict=False
     ):
         L, step = int(exact["loops"][row]), float(exact["steps"][row])
         label = f"{L} loop{'s' if L > 1 else ''}, $a^\\star$ = {step:.3f}"
@@ -101,24 +89,26 @@ def draw(tables: Tables) -> Picture:
         for axis, column in zip(
             axes, ("to_identity", "to_multiples", "symmetric_to_multiples"), strict=True
         ):
-            band(axis, trained[column][row], label, color, trained["steps"], **style)
+            drawing.band(
+                axis, trained[column][row], label, color, trained["steps"], **style
+            )
         axes[0].axhline(1 - step, color=color, linestyle=":", linewidth=1.2)
         times = exact["flow_times"][row]
         flow.plot(
             times, _SHARES, color=color, marker=marker, markevery=75, markersize=5
         )
-    axes[0].plot([], [], ":", color=BLACK, label="exact $1-a^\\star$")
+    axes[0].plot([], [], ":", color=drawing.BLACK, label="exact $1-a^\\star$")
     axes[0].set_ylim(0, 1.05)
     for axis in axes[1:]:
-        log_scale(axis)
+        drawing.log_scale(axis)
         axis.set_ylim(0.02, 1.2)
-    log_scale(flow, (1,))
+    drawing.log_scale(flow, (1,))
     _curvature_panel(curvature, exact)
-    legend_below(upper, list(axes), 3)
+    drawing.legend_below(upper, list(axes), 3)
     return picture
 
 
-def said(tables: Tables) -> list[Sentence]:
+def paper_statements(tables: Tables) -> list[Sentence]:
     """What the caption says that a reader sees."""
     exact, trained = tables["exact"], tables["trained"]
     final = trained["to_identity"][:, :, -1].mean(1)
@@ -126,59 +116,49 @@ def said(tables: Tables) -> list[Sentence]:
     n = int(exact["samples"])
     steps = _steps_until_near(trained)
     return [
-        Sentence(
+        says(
             "A converges to the identity for all numbers of loops.",
             "caption",
-            (
-                Evidence(
-                    "Final distance of A to I with more than one loop, largest",
-                    largest(final[~one]),
-                    "<=",
-                    0.1,
-                    reason="a tenth of I is a generous reading",
-                    name="farthest",
-                ),
+            at_most(
+                "Final distance of A to I with more than one loop, largest",
+                final[~one],
+                0.1,
+                "a tenth of I is a generous reading",
+                name="farthest",
             ),
-            blame=f"n, which the paper does not give ({n} here)",
+            caveat=f"n, which the paper does not give ({n} here)",
             note="the distance is not defined in the text",
         ),
-        Sentence(
+        says(
             "Convergence is slower for a large number of loops.",
             "caption",
-            (
-                Evidence(
-                    "Steps until nine tenths of the way to where A ends, most loops "
-                    "over fewest",
-                    float(steps[-1] / steps[0]),
-                    ">=",
-                    1.0,
-                    reason="slower",
-                ),
+            at_least(
+                "Steps until nine tenths of the way to where A ends, most loops "
+                "over fewest",
+                steps[-1] / steps[0],
+                1.0,
+                "slower",
             ),
             note="in steps of training; along the exact gradient flow hardly",
         ),
-        Sentence(
+        says(
             "Training with one loop does not converge to it, unlike the others.",
             "caption",
-            (
-                Evidence(
-                    "Final distance of A to I with one loop, as a share of the exact "
-                    "1 − a*",
-                    smallest(final[one] / (1 - exact["steps"][one])),
-                    ">=",
-                    0.9,
-                    reason="nine tenths of the exact distance",
-                    in_view=True,
-                ),
-                Evidence(
-                    "The same over the largest distance of other numbers of loops",
-                    float(final[one].max() / final[~one].max())
-                    if one.any() and not one.all()
-                    else None,
-                    ">=",
-                    1.0,
-                    reason="the caption sets one loop apart",
-                ),
+            at_least(
+                "Final distance of A to I with one loop, as a share of the exact "
+                "1 − a*",
+                final[one] / (1 - exact["steps"][one]),
+                0.9,
+                "nine tenths of the exact distance",
+                post_hoc=True,
+            ),
+            at_least(
+                "The same over the largest distance of other numbers of loops",
+                float(final[one].max() / final[~one].max())
+                if one.any() and not one.all()
+                else None,
+                1.0,
+                "the caption sets one loop apart",
             ),
         ),
     ]
@@ -202,58 +182,52 @@ def expect(tables: Tables) -> list[Evidence]:
     # Times until one per cent of the way is left.
     times = exact["flow_times"][:, np.searchsorted(-_SHARES, -0.01)]
     return [
-        Evidence(
+        at_least(
             "With more loops neither: smallest final distance to I, as a share of the "
             "exact 1 − a*",
-            float(np.min(final / (1 - steps))),
-            ">=",
+            final / (1 - steps),
             0.9,
-            reason="nine tenths of the exact distance",
-            in_view=True,
+            "nine tenths of the exact distance",
+            post_hoc=True,
         ),
-        Evidence(
+        at_most(
             "The nearest multiple of I is the exact optimum: largest relative "
             "difference from a*",
-            float(np.max(np.abs(trained["multiples"] / steps - 1))),
-            "<=",
+            np.abs(trained["multiples"] / steps - 1),
             0.1,
-            reason="a tenth",
-            in_view=True,
+            "a tenth",
+            post_hoc=True,
         ),
-        Evidence(
+        at_most(
             "With three loops or fewer A comes close to multiples of I: largest final "
             "distance",
-            largest(trained["to_multiples"][few, :, -1]),
-            "<=",
+            trained["to_multiples"][few, :, -1],
             0.2,
-            reason="a fifth of A",
-            in_view=True,
+            "a fifth of A",
+            post_hoc=True,
         ),
-        Evidence(
+        at_most(
             "With any number of loops its symmetric part does: largest final distance",
-            float(np.max(trained["symmetric_to_multiples"][:, :, -1])),
-            "<=",
+            trained["symmetric_to_multiples"][:, :, -1],
             0.3,
-            reason="three tenths of A",
-            in_view=True,
+            "three tenths of A",
+            post_hoc=True,
         ),
-        Evidence(
+        at_most(
             "Antisymmetric parts are hardly driven back when loops are many: exact "
             "curvature there over that in symmetric directions, smallest",
-            float(np.min(exact["antisymmetric"] / exact["symmetric"])),
-            "<=",
+            np.min(exact["antisymmetric"] / exact["symmetric"]),
             0.25,
-            reason="a quarter of the curvature; exact",
-            in_view=True,
+            "a quarter of the curvature; exact",
+            post_hoc=True,
         ),
-        Evidence(
+        at_most(
             "Along the exact gradient flow more loops are not slower by much: longest "
             "time until 1 % is left over the shortest",
-            float(times.max() / times.min()),
-            "<=",
+            times.max() / times.min(),
             2.0,
-            reason="a factor of two; exact",
-            in_view=True,
+            "a factor of two; exact",
+            post_hoc=True,
         ),
     ]
 
@@ -306,12 +280,14 @@ def _flow_times(optimum: float, d: int, n: int, L: int) -> np.ndarray:
 
 
 def _curvature_panel(axis: Axes, exact: Mapping[str, Any]) -> None:
-    panel(axis, "(e) curvature of the loss at the optimum", "loops", "curvature")
+    drawing.panel(
+        axis, "(e) curvature of the loss at the optimum", "loops", "curvature"
+    )
     loops = np.arange(1, len(exact["symmetric"]) + 1)
-    axis.axhline(0, color=BLACK, linewidth=0.6)
+    axis.axhline(0, color=drawing.BLACK, linewidth=0.6)
     for column, label, color, marker in (
-        ("symmetric", "symmetric directions of trace 0", BLUE, "o-"),
-        ("antisymmetric", "antisymmetric directions", VERMILION, "s--"),
+        ("symmetric", "symmetric directions of trace 0", drawing.BLUE, "o-"),
+        ("antisymmetric", "antisymmetric directions", drawing.VERMILION, "s--"),
     ):
         axis.plot(loops, exact[column], marker, color=color, markersize=5, label=label)
     axis.set_yscale("symlog", linthresh=0.1)
@@ -319,4 +295,4 @@ def _curvature_panel(axis: Axes, exact: Mapping[str, Any]) -> None:
     axis.set_yticks(ticks, [f"{tick:g}".replace("-", "−") for tick in ticks])
     axis.minorticks_off()
     axis.set_xticks(loops)
-    below(axis, 2)
+    drawing.below(axis, 2)

@@ -9,17 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Tables, largest, setting, smallest
-from iclab.papers._drawing import (
-    BLACK,
-    CURVES,
-    GREY,
-    legend_below,
-    log_scale,
-    panel,
-    parts,
-    sheet,
-)
+from iclab.evidence import Evidence, Tables, at_least, at_most, largest, setting
+from iclab.papers import _drawing as drawing
 from iclab.theory import (
     looped_optimum,
     marchenko_pastur_looped_optimum,
@@ -84,7 +75,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
 def draw(tables: Tables) -> Picture:
     """Losses, their ratio, loops that do the work of layers, and the limit."""
     d = int(next(iter(tables.values()))["dimension"])
-    picture = sheet(
+    picture = drawing.sheet(
         8.6,
         "The exact price of weight sharing",
         f"d = {d}, no noise. Free: every layer has a step of its own, the "
@@ -94,21 +85,23 @@ def draw(tables: Tables) -> Picture:
         "d, n → ∞ at the same d/n. With n < d (d/n > 1) both losses end at what lies "
         "outside the span of the inputs.",
     )
-    (page,) = parts(picture, 1, 1)
+    (page,) = drawing.parts(picture, 1, 1)
     axes = page.subplots(2, 2)
-    panel(axes[0, 0], "(a) loss per dimension", "layers or loops", "loss / d")
-    panel(
+    drawing.panel(axes[0, 0], "(a) loss per dimension", "layers or loops", "loss / d")
+    drawing.panel(
         axes[0, 1], "(b) price: shared over free", "layers or loops", "ratio of losses"
     )
-    panel(axes[1, 0], "(c) loops that match free layers", "free layers", "loops")
-    panel(
+    drawing.panel(
+        axes[1, 0], "(c) loops that match free layers", "free layers", "loops"
+    )
+    drawing.panel(
         axes[1, 1],
         f"(d) price at depth {_DEPTH} by dimension",
         "dimension d",
         "price over its limit",
     )
     for table, (color, marker) in zip(
-        tables.values(), itertools.cycle(CURVES), strict=False
+        tables.values(), itertools.cycle(drawing.CURVES), strict=False
     ):
         style = {"color": color, "marker": marker, "markersize": 5}
         label = f"d/n = {_ratio(table):.3g}"
@@ -116,21 +109,21 @@ def draw(tables: Tables) -> Picture:
         if len(table["dimensions"]) > 1:
             limit = _limit_price(_ratio(table))
             axes[1, 1].plot(table["dimensions"], table["prices"] / limit, **style)
-    axes[0, 0].plot([], [], "-", color=BLACK, label="free steps")
-    axes[0, 0].plot([], [], "--", color=BLACK, label="shared step")
+    axes[0, 0].plot([], [], "-", color=drawing.BLACK, label="free steps")
+    axes[0, 0].plot([], [], "--", color=drawing.BLACK, label="shared step")
     axes[0, 0].set_yscale("log")
     axes[0, 0].set_ylim(bottom=1e-8)
-    log_scale(axes[0, 1], (1,))
+    drawing.log_scale(axes[0, 1], (1,))
     axes[0, 1].set_ylim(top=2e3)
     depth = len(next(iter(tables.values()))["free"])
-    axes[1, 0].plot([1, depth], [1, depth], color=GREY, linewidth=0.8)
+    axes[1, 0].plot([1, depth], [1, depth], color=drawing.GREY, linewidth=0.8)
     axes[1, 0].set_ylim(0, depth + 0.5)
     axes[1, 0].set_xlim(0.7, 0.7 * depth)
-    axes[1, 0].text(0.6 * depth, 0.6 * depth, "as many", color=GREY, va="top")
-    axes[1, 1].axhline(1, color=BLACK, linewidth=0.8)
+    axes[1, 0].text(0.6 * depth, 0.6 * depth, "as many", color=drawing.GREY, va="top")
+    axes[1, 1].axhline(1, color=drawing.BLACK, linewidth=0.8)
     axes[1, 1].set_xscale("log", base=2)
     axes[1, 1].set_ylim(0, 1.1)
-    legend_below(page, list(axes.flat), 7)
+    drawing.legend_below(page, list(axes.flat), 7)
     return picture
 
 
@@ -147,58 +140,51 @@ def expect(tables: Tables) -> list[Evidence]:
         if len(t["dimensions"]) > 1
     ]
     return [
-        Evidence(
+        at_most(
             "One layer is one loop: largest relative difference at depth 1",
-            float(max(abs(price[0] - 1) for price in prices.values())),
-            "<=",
+            max(abs(price[0] - 1) for price in prices.values()),
             1e-12,
-            reason="float64 round-off of a quadrature",
+            "float64 round-off of a quadrature",
         ),
-        Evidence(
+        at_least(
             "Sharing never gains: smallest price",
-            float(min(price.min() for price in prices.values())),
-            ">=",
+            min(price.min() for price in prices.values()),
             1 - 1e-12,
-            reason="float64 round-off of a quadrature",
+            "float64 round-off of a quadrature",
         ),
-        Evidence(
+        at_least(
             "With n ≥ d the price rises with depth: smallest ratio of neighbours",
-            smallest([price[1:] / price[:-1] for price in long]),
-            ">=",
+            [price[1:] / price[:-1] for price in long],
             1.0,
-            reason="no lower",
+            "no lower",
         ),
-        Evidence(
+        at_least(
             "and with n: price at the most layers and examples, against fewer examples",
             largest(prices[max(prices)][-1:]) if len(fewer) else None,
-            ">=",
             max(fewer, default=0.0),
-            reason="no lower",
+            "no lower",
             name="long",
         ),
-        Evidence(
+        at_least(
             f"Looped and untied are not alike at d = {d}, n = 20: price at five loops",
             largest([price[_DEPTH - 1] for n, price in prices.items() if n == 20]),
-            ">=",
             2.6,
-            reason="the ratio of the exact losses 0.866 and 0.327, rounded down",
+            "the ratio of the exact losses 0.866 and 0.327, rounded down",
         ),
-        Evidence(
+        at_most(
             "With n < d there is little to lose: largest price at n = 5",
-            largest([price for n, price in prices.items() if n == 5 < d]),
-            "<=",
+            [price for n, price in prices.items() if n == 5 < d],
             1.1,
-            reason="a tenth",
-            in_view=True,
+            "a tenth",
+            post_hoc=True,
             name="short",
         ),
-        Evidence(
+        at_most(
             "The price tends to its Marchenko–Pastur limit like 1/d: distance at the "
             "largest dimension over that at half of it, largest",
-            largest([distance[1] / distance[0] for distance in last]),
-            "<=",
+            [distance[1] / distance[0] for distance in last],
             0.7,
-            reason="halved for 1/d, with room for the next order",
+            "halved for 1/d, with room for the next order",
         ),
     ]
 

@@ -22,7 +22,7 @@ from iclab.core import require
 from iclab.evaluation import ridge_distance
 from iclab.evidence import setting
 from iclab.models import Encoder, MultiHeadSoftmax
-from iclab.papers._drawing import BLUE, VERMILION
+from iclab.papers import _drawing as drawing
 from iclab.papers._training_runs import quick_key, shared_key
 from iclab.runs import parts as job_parts
 from iclab.tasks import GaussianCoefficients, Representation
@@ -272,8 +272,8 @@ def inference_curves(
 ) -> None:
     """Both inference losses by step, on a logarithmic axis, with epochs above."""
     for name, label, kind, color in (
-        ("in_domain", "inference loss, in domain", "o-", BLUE),
-        ("out_of_domain", "inference loss, out of domain", "s--", VERMILION),
+        ("in_domain", "inference loss, in domain", "o-", drawing.BLUE),
+        ("out_of_domain", "inference loss, out of domain", "s--", drawing.VERMILION),
     ):
         style |= {"color": color, "label": label, "markersize": 4}
         axis.plot(table["steps"], table[name], kind, **style)

@@ -27,14 +27,12 @@ PAPER = Paper(
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(
-        id="yang2024/equation-1-noise",
-        kind="claim",
-        locator="(1); Appendix D.3, text after (77)",
-        statement=(
-            "Labels are y_k = λᵀ(f(v_k) + ε_k) with ε_k ~ N(0, τI) in (1), and with"
-            " ε_k ~ N(0, τ²I) where (77) is derived, E‖ε^Pâ_k − ε_k‖² = mτ(‖â_k‖² + 1)"
-            " − 2mτâ_kk 1{k ≤ N}."
-        ),
+        "yang2024/equation-1-noise",
+        "claim",
+        "(1); Appendix D.3, text after (77)",
+        "Labels are y_k = λᵀ(f(v_k) + ε_k) with ε_k ~ N(0, τI) in (1), and with"
+        " ε_k ~ N(0, τ²I) where (77) is derived, E‖ε^Pâ_k − ε_k‖² = mτ(‖â_k‖² + 1)"
+        " − 2mτâ_kk 1{k ≤ N}.",
         hypotheses="E λλᵀ = I; any weights",
         erratum_class="misprint",
         erratum=(
@@ -50,14 +48,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/equation-8",
-        kind="claim",
-        locator="(8), from (5)–(7)",
-        statement=(
-            "The diagonal of the attention map T(E) predicts the label of token k by"
-            " the shown labels, weighted with the heads' attention to the shown"
-            " tokens, summed with weights w_{h,k}."
-        ),
+        "yang2024/equation-8",
+        "claim",
+        "(8), from (5)–(7)",
+        "The diagonal of the attention map T(E) predicts the label of token k by"
+        " the shown labels, weighted with the heads' attention to the shown"
+        " tokens, summed with weights w_{h,k}.",
         hypotheses="W_O, W_V, W_K and W_Q as in (7); softmax of every column",
         formula=(
             r"\hat y_k=\left\langle y,\sum_{h=1}^Hw_{h,k}\operatorname{softmax}(V^\top"
@@ -65,14 +61,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/equation-15",
-        kind="claim",
-        locator="(15), from (46)–(48) with (44)",
-        statement=(
-            "γ = √(η_w/η_Q) has to be at least a multiple of ζ₀^{−5/4}, so that (48)"
-            " holds: no B_k moves far enough to lose half of its least eigenvalue. The"
-            " constant is exactly the one that (48) needs."
-        ),
+        "yang2024/equation-15",
+        "claim",
+        "(15), from (46)–(48) with (44)",
+        "γ = √(η_w/η_Q) has to be at least a multiple of ζ₀^{−5/4}, so that (48)"
+        " holds: no B_k moves far enough to lose half of its least eigenvalue. The"
+        " constant is exactly the one that (48) needs.",
         hypotheses="Assumptions 1 and 2, w⁽⁰⁾ = 0, tokens of norm 1",
         formula=(
             r"\gamma\ge\zeta_0^{-5/4}\Big(\frac{128\sqrt2}{\sqrt2-1}\lVert\bar Z\rVert"
@@ -80,13 +74,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/equation-17",
-        kind="claim",
-        locator="(17) and its footnote",
-        statement=(
-            "The constant L of (17), with which the learning rates are set, is a"
-            " simpler and looser form of the smoothness constant (61)."
-        ),
+        "yang2024/equation-17",
+        "claim",
+        "(17) and its footnote",
+        "The constant L of (17), with which the learning rates are set, is a"
+        " simpler and looser form of the smoothness constant (61).",
         hypotheses="α as in (44), γ as in (15), tokens of norm 1",
         erratum_class="constant",
         erratum=(
@@ -109,14 +101,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/proposition-1",
-        kind="claim",
-        locator="Proposition 1, Assumptions 2 and 3; proof in Appendix D.1",
-        statement=(
-            "With at least as many heads as labels, H ≥ N, and Q_h drawn with"
-            " independent entries N(0, β²), every B_k = Z̄C_k has full row rank almost"
-            " surely. With fewer heads the rank is H."
-        ),
+        "yang2024/proposition-1",
+        "claim",
+        "Proposition 1, Assumptions 2 and 3; proof in Appendix D.1",
+        "With at least as many heads as labels, H ≥ N, and Q_h drawn with"
+        " independent entries N(0, β²), every B_k = Z̄C_k has full row rank almost"
+        " surely. With fewer heads the rank is H.",
         hypotheses=(
             "Assumption 3: the shown tokens differ in some coordinate. Tokens that are"
             " merely different are enough: the corners of a square, which Assumption 3"
@@ -125,16 +115,14 @@ ENTRIES: tuple[Entry, ...] = (
         formula=r"\operatorname{rank}\bar ZC_k=N\quad\text{for all }k",
     ),
     Entry(
-        id="yang2024/theorem-1",
-        kind="claim",
-        locator="Theorem 1, (18); proof in Appendix B, (64)",
-        statement=(
-            "Gradient descent from w = 0 with η_Q = 1/L and η_w = γ²/L brings the loss"
-            " to its infimum at a linear rate, and (64) says so of every single step."
-            " Along real descents the slowest step shrinks the gap four times as fast"
-            " as guaranteed, and in the end exactly so: only w moves, while Q changes"
-            " by less than 10⁻⁶."
-        ),
+        "yang2024/theorem-1",
+        "claim",
+        "Theorem 1, (18); proof in Appendix B, (64)",
+        "Gradient descent from w = 0 with η_Q = 1/L and η_w = γ²/L brings the loss"
+        " to its infimum at a linear rate, and (64) says so of every single step."
+        " Along real descents the slowest step shrinks the gap four times as fast"
+        " as guaranteed, and in the end exactly so: only w moves, while Q changes"
+        " by less than 10⁻⁶.",
         hypotheses="Assumptions 1 and 2, the rates (15)–(17), tokens of norm 1",
         formula=(
             r"L(\theta^{(t)})-L^\star\le\Big(1-\frac{\eta_w\zeta_0}{2K}\Big)^t\big(L("
@@ -142,13 +130,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/section-3.3-heads",
-        kind="claim",
-        locator="After Theorem 1, and Section 3.3",
-        statement=(
-            "By (18), convergence is slower with more heads, and one should not set H"
-            " too large."
-        ),
+        "yang2024/section-3.3-heads",
+        "claim",
+        "After Theorem 1, and Section 3.3",
+        "By (18), convergence is slower with more heads, and one should not set H"
+        " too large.",
         hypotheses="H ≥ N, Q_h with independent Gaussian entries; checked with N = 3",
         erratum_class="false",
         erratum=(
@@ -171,15 +157,13 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/theorem-2",
-        kind="claim",
-        locator="Theorem 2, (21), (22)",
-        statement=(
-            "After T steps of (21) the model copies the labels that it is shown and"
-            " predicts the others by ridge regression with penalty mτ, up to ε, for"
-            " all but a part δ of the prompts with ‖λ‖ ≤ B. In the descents that were"
-            " run a tenth of T is about enough."
-        ),
+        "yang2024/theorem-2",
+        "claim",
+        "Theorem 2, (21), (22)",
+        "After T steps of (21) the model copies the labels that it is shown and"
+        " predicts the others by ridge regression with penalty mτ, up to ε, for"
+        " all but a part δ of the prompts with ‖λ‖ ≤ B. In the descents that were"
+        " run a tenth of T is about enough.",
         hypotheses="as in Theorem 1; ‖λ‖ ≤ B, any such λ",
         formula=(
             r"\frac1{2K}\lVert\hat y-\hat y^\star\rVert_2^2\le\varepsilon,\qquad\hat y"
@@ -187,14 +171,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/ridge-comparison",
-        kind="claim",
-        locator="(20) and (25), text after (25)",
-        statement=(
-            "Both are ridge regressions, with penalties mτ and Nτ on the sum of"
-            " squares; they agree if N = m. For N < m the trained model's coefficients"
-            " are the shorter ones, for N > m the longer ones."
-        ),
+        "yang2024/ridge-comparison",
+        "claim",
+        "(20) and (25), text after (25)",
+        "Both are ridge regressions, with penalties mτ and Nτ on the sum of"
+        " squares; they agree if N = m. For N < m the trained model's coefficients"
+        " are the shorter ones, for N > m the longer ones.",
         hypotheses="τ > 0",
         formula=(
             r"\hat\lambda=(ZZ^\top+m\tau I)^{-1}Zy,\qquad\hat\lambda_\tau=(ZZ^\top+N\t"
@@ -202,13 +184,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/equation-23",
-        kind="claim",
-        locator="(23)–(25), text before (23)",
-        statement=(
-            "The best prediction one could hope for is ŷ^best, ridge regression with"
-            " penalty Nτ."
-        ),
+        "yang2024/equation-23",
+        "claim",
+        "(23)–(25), text before (23)",
+        "The best prediction one could hope for is ŷ^best, ridge regression with"
+        " penalty Nτ.",
         hypotheses="E λλᵀ ∝ I, which the paper does not ask for here",
         erratum_class="wording",
         erratum=(
@@ -234,14 +214,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/lemma-4",
-        kind="claim",
-        locator="Lemma 4, (32); (24) and (25)",
-        statement=(
-            "For given labels, averaged over fresh noise ε, least squares on the"
-            " features f(v_i) + ε_i is ridge regression with penalty (τ/2)‖λ‖², and"
-            " (24) and (25) have one minimiser."
-        ),
+        "yang2024/lemma-4",
+        "claim",
+        "Lemma 4, (32); (24) and (25)",
+        "For given labels, averaged over fresh noise ε, least squares on the"
+        " features f(v_i) + ε_i is ridge regression with penalty (τ/2)‖λ‖², and"
+        " (24) and (25) have one minimiser.",
         hypotheses="ε_i ~ N(0, τI), independent of each other and of the labels",
         erratum_class="wording",
         remark=(
@@ -257,15 +235,13 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/section-3.3-noiseless",
-        kind="claim",
-        locator="Section 3.3, text before (26), and (26)",
-        statement=(
-            "Without noise, τ = 0, and with N ≥ m labels A is Z⁺Ẑ with the"
-            " pseudoinverse for the inverse, and every label is ⟨y, (Z⁺Ẑ)_k⟩, (26). As"
-            " τ → 0, A tends to (I_N, Z⁺Z^Q), by (66): shown labels are copied, and"
-            " noiseless labels, which lie in the range of Zᵀ, are predicted alike."
-        ),
+        "yang2024/section-3.3-noiseless",
+        "claim",
+        "Section 3.3, text before (26), and (26)",
+        "Without noise, τ = 0, and with N ≥ m labels A is Z⁺Ẑ with the"
+        " pseudoinverse for the inverse, and every label is ⟨y, (Z⁺Ẑ)_k⟩, (26). As"
+        " τ → 0, A tends to (I_N, Z⁺Z^Q), by (66): shown labels are copied, and"
+        " noiseless labels, which lie in the range of Zᵀ, are predicted alike.",
         hypotheses="Z of rank m, which makes λ unique as the text says",
         erratum_class="wording",
         remark=(
@@ -276,16 +252,14 @@ ENTRIES: tuple[Entry, ...] = (
         formula=r"\lim_{\tau\to0}A=\big(I_N,\;Z^{+}Z^Q\big)",
     ),
     Entry(
-        id="yang2024/section-3.3-one-head",
-        kind="claim",
-        locator="Section 3.3, on multi-head attention",
-        statement=(
-            "One head is not enough in general: all entries of its column Â_k have one"
-            " sign. Where A has columns of both signs the loss stays above L* by at"
-            " least the sum below. With orthogonal tokens that is the infimum: for K ="
-            " 3, N = 2 and z₃ = z₁ − z₂ with τ = 1/4 the least gap is 1/9, and"
-            " training comes within 0.1 % of it."
-        ),
+        "yang2024/section-3.3-one-head",
+        "claim",
+        "Section 3.3, on multi-head attention",
+        "One head is not enough in general: all entries of its column Â_k have one"
+        " sign. Where A has columns of both signs the loss stays above L* by at"
+        " least the sum below. With orthogonal tokens that is the infimum: for K ="
+        " 3, N = 2 and z₃ = z₁ − z₂ with τ = 1/4 the least gap is 1/9, and"
+        " training comes within 0.1 % of it.",
         hypotheses="H = 1; the bound is the infimum if tokens are independent",
         formula=(
             r"\inf_{H=1}L=L^\star+\frac1{2K}\sum_{k=1}^K\min_{c\ge0\text{ or }c\le0}\l"
@@ -293,113 +267,97 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/figure-2a",
-        kind="figure",
-        locator="Figure 2 (a), Section 4",
-        statement=(
-            "One layer with 64 heads trained by Adam on the exact population loss (N ="
-            " 30, K = 200, d = 100, m = 20): inference losses in and out of domain fall"
-            " together, the latter higher; in domain the expectation is 2(L − L*). With"
-            " tokens of norm 1 the output comes down to ridge regression. With raw"
-            " Gaussian tokens, as in the paper's experiments, attention is one-hot from"
-            " the start and the loss stays higher above its infimum«, {higher:.0f}-fold"
-            " in the run»."
-        ),
+        "yang2024/figure-2a",
+        "figure",
+        "Figure 2 (a), Section 4",
+        "One layer with 64 heads trained by Adam on the exact population loss (N ="
+        " 30, K = 200, d = 100, m = 20): inference losses in and out of domain fall"
+        " together, the latter higher; in domain the expectation is 2(L − L*). With"
+        " tokens of norm 1 the output comes down to ridge regression. With raw"
+        " Gaussian tokens, as in the paper's experiments, attention is one-hot from"
+        " the start and the loss stays higher above its infimum«, {higher:.0f}-fold"
+        " in the run».",
         hypotheses=(
             "Q standard Gaussian and w = 0 at the start, τ = 0.01; float32, a rate of"
             " 0.01 and 400 steps at desk scale."
         ),
     ),
     Entry(
-        id="yang2024/figure-2b",
-        kind="figure",
-        locator="Figure 2 (b), Section 4",
-        statement=(
-            "A four-layer transformer trained by Adam on sampled tasks: training loss"
-            " and inference losses fall«, in domain to {inside:.1%} of the start, out"
-            " of domain to {outside:.0%}», at the reduced sizes of desk scale not at"
-            " one rate."
-        ),
+        "yang2024/figure-2b",
+        "figure",
+        "Figure 2 (b), Section 4",
+        "A four-layer transformer trained by Adam on sampled tasks: training loss"
+        " and inference losses fall«, in domain to {inside:.1%} of the start, out"
+        " of domain to {outside:.0%}», at the reduced sizes of desk scale not at"
+        " one rate.",
         hypotheses="Raw Gaussian tokens, τ = 0.01; sizes in the caption.",
     ),
     Entry(
-        id="yang2024/figure-3",
-        kind="figure",
-        locator="Figure 3, Section 4",
-        statement=(
-            "The distance of ŷ* to ŷ_best by N, exactly, at m = 100: it is 0 at N = m,"
-            " because the penalties mτ and Nτ are the same there. ŷ_best is not the"
-            " best: its expected loss is above that of ŷ* by half the distance."
-            " Predictions do not improve as N approaches m; they improve with N."
-        ),
+        "yang2024/figure-3",
+        "figure",
+        "Figure 3, Section 4",
+        "The distance of ŷ* to ŷ_best by N, exactly, at m = 100: it is 0 at N = m,"
+        " because the penalties mτ and Nτ are the same there. ŷ_best is not the"
+        " best: its expected loss is above that of ŷ* by half the distance."
+        " Predictions do not improve as N approaches m; they improve with N.",
         hypotheses="Gaussian tables of features, K = 200, τ = 0.01; no training.",
     ),
     Entry(
-        id="yang2024/figure-4",
-        kind="figure",
-        locator="Figure 4, Section 4",
-        statement=(
-            "One layer with 1 to 400 heads on the exact loss. With raw tokens the loss"
-            " stops far away for H < N, as in the paper, and goes on falling slowly for"
-            " H = N; more heads end lower. With tokens of norm 1 it goes on falling"
-            " with fewer heads than N, and only very few stall. H = 400 does not"
-            " diverge at the common step: it converges fastest, with spikes late in"
-            " training that a tenth of the step makes smaller. At ten times the step it"
-            " overshoots at once, which 40 heads hardly do: the step is to blame."
-        ),
+        "yang2024/figure-4",
+        "figure",
+        "Figure 4, Section 4",
+        "One layer with 1 to 400 heads on the exact loss. With raw tokens the loss"
+        " stops far away for H < N, as in the paper, and goes on falling slowly for"
+        " H = N; more heads end lower. With tokens of norm 1 it goes on falling"
+        " with fewer heads than N, and only very few stall. H = 400 does not"
+        " diverge at the common step: it converges fastest, with spikes late in"
+        " training that a tenth of the step makes smaller. At ten times the step it"
+        " overshoots at once, which 40 heads hardly do: the step is to blame.",
         hypotheses=(
             "N = 30, K = 200, d = 100, m = 20, τ = 0.01; Adam, float32, one run a"
             " curve; a rate of 0.01 and 220 steps at desk scale."
         ),
     ),
     Entry(
-        id="yang2024/figure-5a",
-        kind="figure",
-        locator="Figure 5 (a), Section 4",
-        statement=(
-            "Last losses of a four-layer transformer by number of heads, each with the"
-            " same number of floating-point operations, which stand for the paper's 100"
-            " seconds. No large H is needed. A few heads are best; one head is worse,"
-            " and so is the largest number. «All lie within a factor of {spread:.2f}.»"
-        ),
+        "yang2024/figure-5a",
+        "figure",
+        "Figure 5 (a), Section 4",
+        "Last losses of a four-layer transformer by number of heads, each with the"
+        " same number of floating-point operations, which stand for the paper's 100"
+        " seconds. No large H is needed. A few heads are best; one head is worse,"
+        " and so is the largest number. «All lie within a factor of {spread:.2f}.»",
         hypotheses=(
             "Reduced sizes at desk scale, two runs. Operations by a stated formula;"
             " wall clock, the paper's budget, is an option."
         ),
     ),
     Entry(
-        id="yang2024/figure-5b",
-        kind="figure",
-        locator="Figure 5 (b), Section 4",
-        statement=(
-            "Training curves of the same runs, by step and by operations: more heads"
-            " make a step dearer«, {price:.2f} times from one to the most,» and are not"
-            " slower by step than one head."
-        ),
+        "yang2024/figure-5b",
+        "figure",
+        "Figure 5 (b), Section 4",
+        "Training curves of the same runs, by step and by operations: more heads"
+        " make a step dearer«, {price:.2f} times from one to the most,» and are not"
+        " slower by step than one head.",
         hypotheses="As in Figure 5 (a).",
     ),
     Entry(
-        id="yang2024/figure-attention",
-        kind="figure",
-        locator="beyond the paper; Â(θ) of (35) and A of (34)",
-        statement=(
-            "What trained attention computes: Â(θ) along training beside A, which"
-            " copies shown labels and does ridge regression for the others. With"
-            " tokens of norm 1 Â becomes A as far as labels can tell. With raw tokens"
-            " one-hot heads never look at some pairs of example and token«,"
-            " {unseen:.1f} times as many as if they looked at random»; these explain"
-            " «{explained:.0%} of ¦most of »what is missing."
-        ),
+        "yang2024/figure-attention",
+        "figure",
+        "beyond the paper; Â(θ) of (35) and A of (34)",
+        "What trained attention computes: Â(θ) along training beside A, which"
+        " copies shown labels and does ridge regression for the others. With"
+        " tokens of norm 1 Â becomes A as far as labels can tell. With raw tokens"
+        " one-hot heads never look at some pairs of example and token«,"
+        " {unseen:.1f} times as many as if they looked at random»; these explain"
+        " «{explained:.0%} of ¦most of »what is missing.",
         hypotheses="As in Figure 2 (a), 64 heads.",
     ),
     Entry(
-        id="yang2024/lemma-1",
-        kind="claim",
-        locator="Lemma 1, (29)",
-        statement=(
-            "The derivative of the attention s_jk of token k to shown token j, with"
-            " respect to the key–query matrix of the head."
-        ),
+        "yang2024/lemma-1",
+        "claim",
+        "Lemma 1, (29)",
+        "The derivative of the attention s_jk of token k to shown token j, with"
+        " respect to the key–query matrix of the head.",
         hypotheses="any tokens and any Q_h",
         formula=(
             r"\frac{\partial s^h_{jk}}{\partial Q_h}=s^h_{jk}\sum_{i=1}^Ns^h_{ik}(v_j-"
@@ -407,15 +365,13 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/lemma-2",
-        kind="claim",
-        locator="Lemma 2, (30)",
-        statement=(
-            "Softmax moves, in the sum of sizes, by at most twice the largest change"
-            " of its scores. The sharp constant is 1: the weights' change is a mean of"
-            " |h_i − h̄| over them, and two even weights that part by a little reach"
-            " it."
-        ),
+        "yang2024/lemma-2",
+        "claim",
+        "Lemma 2, (30)",
+        "Softmax moves, in the sum of sizes, by at most twice the largest change"
+        " of its scores. The sharp constant is 1: the weights' change is a mean of"
+        " |h_i − h̄| over them, and two even weights that part by a little reach"
+        " it.",
         hypotheses="any two vectors of scores",
         formula=(
             r"\lVert\operatorname{softmax}(\xi_1)-\operatorname{softmax}(\xi_2)\rVert_"
@@ -423,13 +379,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/lemma-3",
-        kind="claim",
-        locator="Lemma 3, (31)",
-        statement=(
-            "The square of a sum of l vectors is at most l times the sum of their"
-            " squares; equal vectors reach it."
-        ),
+        "yang2024/lemma-3",
+        "claim",
+        "Lemma 3, (31)",
+        "The square of a sum of l vectors is at most l times the sum of their"
+        " squares; equal vectors reach it.",
         hypotheses="any vectors of one length",
         formula=(
             r"\left\lVert\sum_{i=1}^lx_i\right\rVert^2\le l\sum_{i=1}^l\lVert x_i\rVer"
@@ -437,13 +391,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/equation-33",
-        kind="claim",
-        locator="(33)",
-        statement=(
-            "δ_k is Σ_h w_{h,k}s^h_k less (ZᵀZ + mτI)⁻¹(z_k + mτe_k) for k ≤ N, and"
-            " less (ZᵀZ + mτI)⁻¹z_k for the other tokens."
-        ),
+        "yang2024/equation-33",
+        "claim",
+        "(33)",
+        "δ_k is Σ_h w_{h,k}s^h_k less (ZᵀZ + mτI)⁻¹(z_k + mτe_k) for k ≤ N, and"
+        " less (ZᵀZ + mτI)⁻¹z_k for the other tokens.",
         hypotheses="E λλᵀ = I, τ > 0",
         erratum_class="misprint",
         erratum=(
@@ -462,14 +414,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/lemma-5",
-        kind="claim",
-        locator="Lemma 5, (36); Appendix D.3, (79)",
-        statement=(
-            "The loss is a sum of squares ‖Z̄δ_k‖²/2K and a constant L*, to which"
-            " every token adds ‖z_k‖² − c_kᵀ(ZᵀZ + mτI)⁻¹c_k, and every token k ≤ N"
-            " also mτ; c_k = Zᵀz_k + mτe_k 1{k ≤ N}."
-        ),
+        "yang2024/lemma-5",
+        "claim",
+        "Lemma 5, (36); Appendix D.3, (79)",
+        "The loss is a sum of squares ‖Z̄δ_k‖²/2K and a constant L*, to which"
+        " every token adds ‖z_k‖² − c_kᵀ(ZᵀZ + mτI)⁻¹c_k, and every token k ≤ N"
+        " also mτ; c_k = Zᵀz_k + mτe_k 1{k ≤ N}.",
         hypotheses="E λ = 0, E λλᵀ = I, noise of variance τ > 0 in every feature",
         erratum_class="constant",
         erratum=(
@@ -490,13 +440,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/equation-37",
-        kind="claim",
-        locator="(37), (38)",
-        statement=(
-            "The loss tends to L* if and only if Â(θ) tends to A: either distance"
-            " bounds the other, with constants that do not depend on θ."
-        ),
+        "yang2024/equation-37",
+        "claim",
+        "(37), (38)",
+        "The loss tends to L* if and only if Â(θ) tends to A: either distance"
+        " bounds the other, with constants that do not depend on θ.",
         hypotheses="E λλᵀ = I, τ > 0",
         formula=(
             r"m\tau\lVert\hat A-A\rVert_F^2\le2K(L(\theta)-L^\star)\le\lVert\bar Z\rVe"
@@ -504,25 +452,21 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/infimum",
-        kind="claim",
-        locator="Appendix B, end of the proof; announced after Lemma 5",
-        statement=(
-            "L* is the infimum of the loss: no state along the descent is below it,"
-            " and descent with large steps ends at it up to round-off, with L* as"
-            " corrected in Lemma 5."
-        ),
+        "yang2024/infimum",
+        "claim",
+        "Appendix B, end of the proof; announced after Lemma 5",
+        "L* is the infimum of the loss: no state along the descent is below it,"
+        " and descent with large steps ends at it up to round-off, with L* as"
+        " corrected in Lemma 5.",
         hypotheses="Assumptions 1 and 2, H ≥ N, τ > 0",
         formula=r"L^\star=\inf_\theta L(\theta)=\lim_{t\to\infty}L(\theta^{(t)})",
     ),
     Entry(
-        id="yang2024/lemma-6",
-        kind="claim",
-        locator="Lemma 6, (39)–(41); Appendix D.4",
-        statement=(
-            "Gradient descent with rates η_Q and η_w is gradient descent with the one"
-            " rate η_Q in (Q, α), where α = w/γ and γ² = η_w/η_Q."
-        ),
+        "yang2024/lemma-6",
+        "claim",
+        "Lemma 6, (39)–(41); Appendix D.4",
+        "Gradient descent with rates η_Q and η_w is gradient descent with the one"
+        " rate η_Q in (Q, α), where α = w/γ and γ² = η_w/η_Q.",
         hypotheses="any start and any rates",
         formula=(
             r"\gamma=\sqrt{\eta_w/\eta_Q},\quad\alpha_h=w_h/\gamma,\quad\xi^{(t)}=\xi^"
@@ -530,16 +474,14 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/lemma-7",
-        kind="claim",
-        locator="Lemma 7, (42); Appendix D.5",
-        statement=(
-            "The gradient in a key–query matrix is bounded by the root of the loss"
-            " above L*. The sharp constant is √2, half of the printed one: the"
-            " gradient is a covariance under attention, and even attention on two"
-            " opposite tokens with opposite features comes as close as one likes. The"
-            " first display of D.5 lacks + L*."
-        ),
+        "yang2024/lemma-7",
+        "claim",
+        "Lemma 7, (42); Appendix D.5",
+        "The gradient in a key–query matrix is bounded by the root of the loss"
+        " above L*. The sharp constant is √2, half of the printed one: the"
+        " gradient is a covariance under attention, and even attention on two"
+        " opposite tokens with opposite features comes as close as one likes. The"
+        " first display of D.5 lacks + L*.",
         hypotheses="|α_{h,k}| ≤ α, tokens of norm 1, E λλᵀ = I",
         formula=(
             r"\left\lVert\frac{\partial\ell}{\partial Q_h}\right\rVert_F\le2\sqrt2\,\g"
@@ -547,15 +489,13 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/equation-43",
-        kind="claim",
-        locator="Appendix B, (43a), (43b), (44), (49)",
-        statement=(
-            "Along the descent of Theorem 1 the norms ‖w_h‖/γ stay below α, the least"
-            " eigenvalues above ζ₀/2, and the gradient dominates the gap. In real"
-            " descents the norms are at most 2 % of α, the eigenvalues stay at ζ₀, and"
-            " dominance holds with 2σ."
-        ),
+        "yang2024/equation-43",
+        "claim",
+        "Appendix B, (43a), (43b), (44), (49)",
+        "Along the descent of Theorem 1 the norms ‖w_h‖/γ stay below α, the least"
+        " eigenvalues above ζ₀/2, and the gradient dominates the gap. In real"
+        " descents the norms are at most 2 % of α, the eigenvalues stay at ζ₀, and"
+        " dominance holds with 2σ.",
         hypotheses="as in Theorem 1",
         formula=(
             r"\lVert\alpha_h^{(t)}\rVert_2\le\alpha,\quad\lambda_{\min}(B_kB_k^\top)\g"
@@ -564,14 +504,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/lemma-8",
-        kind="claim",
-        locator="Lemma 8, (50), (51)",
-        statement=(
-            "How far b^h_k = Z̄s^h_k and δ_k move with the parameters. The sharp"
-            " constant in the place of 2, in both, is 1/√2; the second term of (51) is"
-            " sharp as it stands."
-        ),
+        "yang2024/lemma-8",
+        "claim",
+        "Lemma 8, (50), (51)",
+        "How far b^h_k = Z̄s^h_k and δ_k move with the parameters. The sharp"
+        " constant in the place of 2, in both, is 1/√2; the second term of (51) is"
+        " sharp as it stands.",
         hypotheses="|α_{h,k}| and |α'_{h,k}| ≤ α, tokens of norm 1",
         formula=(
             r"\lVert b^h_k-b'^h_k\rVert\le2\lVert\bar Z\rVert_2\lVert Q_h-Q'_h\rVert_F"
@@ -580,13 +518,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/lemma-9",
-        kind="claim",
-        locator="Lemma 9, (52), (53)",
-        statement=(
-            "The largest b^h_k and δ_k. Both bounds are sharp: all attention on one"
-            " token, whose feature is the largest."
-        ),
+        "yang2024/lemma-9",
+        "claim",
+        "Lemma 9, (52), (53)",
+        "The largest b^h_k and δ_k. Both bounds are sharp: all attention on one"
+        " token, whose feature is the largest.",
         hypotheses="|α_{h,k}| ≤ α",
         formula=(
             r"\lVert b^h_k\rVert\le\lVert\bar Z\rVert_2,\quad\lVert\delta_k\rVert\le\g"
@@ -594,13 +530,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/equation-54",
-        kind="claim",
-        locator="(54), (55)",
-        statement=(
-            "How fast the gradient in α changes, for one token and for all. The term"
-            " in α of (54) is sharp: all attention of all heads on one token."
-        ),
+        "yang2024/equation-54",
+        "claim",
+        "(54), (55)",
+        "How fast the gradient in α changes, for one token and for all. The term"
+        " in α of (54) is sharp: all attention of all heads on one token.",
         hypotheses="|α_{h,k}| and |α'_{h,k}| ≤ α, tokens of norm 1",
         formula=(
             r"\lVert\nabla_{\alpha_k}\ell-\nabla'_{\alpha_k}\ell\rVert\le\frac{2\gamma"
@@ -610,13 +544,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/equation-56",
-        kind="claim",
-        locator="(56); Appendix D.5, (82)",
-        statement=(
-            "The gradient in Q_h is (γ/K) Σ_{k,j} (Z̄δ_k)ᵀz_j α_{h,k} s^h_jk Σ_i"
-            " s^h_ik (v_j − v_i)v_kᵀ."
-        ),
+        "yang2024/equation-56",
+        "claim",
+        "(56); Appendix D.5, (82)",
+        "The gradient in Q_h is (γ/K) Σ_{k,j} (Z̄δ_k)ᵀz_j α_{h,k} s^h_jk Σ_i"
+        " s^h_ik (v_j − v_i)v_kᵀ.",
         hypotheses="E λλᵀ = I, τ > 0",
         erratum_class="misprint",
         erratum=(
@@ -633,14 +565,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/lemma-10",
-        kind="claim",
-        locator="Lemma 10, (59)–(61)",
-        statement=(
-            "The gradient of the loss in (Q, α) is Lipschitz with the constant L of"
-            " (61), whose square has the second part 8γf̄‖Z̄‖ max{1, 4Kα²}[(αγH)² +"
-            " 4N(αγH + ‖A‖)²]."
-        ),
+        "yang2024/lemma-10",
+        "claim",
+        "Lemma 10, (59)–(61)",
+        "The gradient of the loss in (Q, α) is Lipschitz with the constant L of"
+        " (61), whose square has the second part 8γf̄‖Z̄‖ max{1, 4Kα²}[(αγH)² +"
+        " 4N(αγH + ‖A‖)²].",
         hypotheses="|α_{h,k}| and |α'_{h,k}| ≤ α, tokens of norm 1",
         erratum_class="false",
         erratum=(
@@ -662,14 +592,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/equation-62",
-        kind="claim",
-        locator="(62)",
-        statement=(
-            "The gradient in a head's weights is bounded by the root of the loss above"
-            " L*. The constant is sharp: all attention on one token, whose feature is"
-            " the largest, and large weights."
-        ),
+        "yang2024/equation-62",
+        "claim",
+        "(62)",
+        "The gradient in a head's weights is bounded by the root of the loss above"
+        " L*. The constant is sharp: all attention on one token, whose feature is"
+        " the largest, and large weights.",
         hypotheses="E λλᵀ = I, τ > 0",
         formula=(
             r"\left\lVert\frac{\partial\ell}{\partial\alpha_h}\right\rVert\le\lVert\ba"
@@ -677,10 +605,10 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/equation-65",
-        kind="claim",
-        locator="Appendix C, (65)",
-        statement="The inverse of Z̄² through an inverse of the size of the features.",
+        "yang2024/equation-65",
+        "claim",
+        "Appendix C, (65)",
+        "The inverse of Z̄² through an inverse of the size of the features.",
         hypotheses="τ > 0",
         formula=(
             r"(m\tau I_N+Z^\top Z)^{-1}=\frac1{m\tau}I_N-\frac1{m\tau}Z^\top(m\tau I_m"
@@ -688,13 +616,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/equation-66",
-        kind="claim",
-        locator="Appendix C, (66), (67); (27)",
-        statement=(
-            "A of (34) copies the labels that are shown and predicts the others by"
-            " ridge regression with penalty mτ, so that Aᵀy = ŷ*."
-        ),
+        "yang2024/equation-66",
+        "claim",
+        "Appendix C, (66), (67); (27)",
+        "A of (34) copies the labels that are shown and predicts the others by"
+        " ridge regression with penalty mτ, so that Aᵀy = ŷ*.",
         hypotheses="τ > 0",
         erratum_class="misprint",
         remark="The third expression of (66) has Z̃ for Ẑ in our copy.",
@@ -705,14 +631,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/equation-68",
-        kind="claim",
-        locator="Appendix C, (68), (69)",
-        statement=(
-            "The noise in the N labels, and with it ‖y‖, exceeds the bound with"
-            " probability at most δ. For 30 and more labels (68) cannot do without its"
-            " middle term."
-        ),
+        "yang2024/equation-68",
+        "claim",
+        "Appendix C, (68), (69)",
+        "The noise in the N labels, and with it ‖y‖, exceeds the bound with"
+        " probability at most δ. For 30 and more labels (68) cannot do without its"
+        " middle term.",
         hypotheses="noise of variance τ per feature; for (69) also ‖λ‖ ≤ B",
         formula=(
             r"\mathbb P\Big(\lVert y-Z^\top\lambda\rVert_2^2\ge\tau\lVert\lambda\rVert"
@@ -721,13 +645,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="yang2024/equation-70",
-        kind="claim",
-        locator="Appendix C, display before (70), and (70)",
-        statement=(
-            "L = ‖Z̄(Â − A)‖₂²/(2K) + L* with the spectral norm, and therefore ‖Â −"
-            " A‖₂ ≤ √(2K(L − L*)/(mτ))."
-        ),
+        "yang2024/equation-70",
+        "claim",
+        "Appendix C, display before (70), and (70)",
+        "L = ‖Z̄(Â − A)‖₂²/(2K) + L* with the spectral norm, and therefore ‖Â −"
+        " A‖₂ ≤ √(2K(L − L*)/(mτ)).",
         hypotheses="Assumption 1, τ > 0",
         erratum_class="misprint",
         erratum=(

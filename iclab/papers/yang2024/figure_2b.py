@@ -9,16 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure as Picture
 
 from iclab.core import require
-from iclab.evidence import Evidence, Sentence, Tables, setting
-from iclab.papers._drawing import (
-    BLACK,
-    GREY,
-    LETTERS,
-    legend_below,
-    panel,
-    parts,
-    sheet,
-)
+from iclab.evidence import Evidence, Sentence, Tables, at_least, at_most, says, setting
+from iclab.papers import _drawing as drawing
 from iclab.papers._training_runs import blocks, quick_key
 from iclab.papers.yang2024._experiments import (
     FourLayers,
@@ -87,7 +79,7 @@ def draw(tables: Tables) -> Picture:
     words = "" if D == 256 else " (the paper: K = 200, d = 100, m = 20, N = 30, "
     words += "" if D == 256 else "widths 256 and 512, H = 8, 10,000 tasks in batches\n"
     words += "" if D == 256 else "of 256, rate 0.0001)"
-    picture = sheet(
+    picture = drawing.sheet(
         5.0,
         "Four layers come to ridge regression in domain, and much less out of it",
         f"Reduced sizes: K = {K}, d = {d}, m = {m}, N = {N}, raw Gaussian tokens, "
@@ -101,22 +93,26 @@ def draw(tables: Tables) -> Picture:
     if D == 256:
         caption = picture.get_supxlabel()
         picture.supxlabel(caption.removeprefix("Reduced sizes: "), fontsize=9)
-    (page,) = parts(picture, 1, 1)
+    (page,) = drawing.parts(picture, 1, 1)
     axes = page.subplots(1, len(tables), sharey=True, squeeze=False)[0]
-    for axis, letter, (name, table) in zip(axes, LETTERS, tables.items(), strict=False):
-        panel(axis, f"({letter}) {name}", "step", "" if letter > "a" else "loss")
+    for axis, letter, (name, table) in zip(
+        axes, drawing.LETTERS, tables.items(), strict=False
+    ):
+        drawing.panel(
+            axis, f"({letter}) {name}", "step", "" if letter > "a" else "loss"
+        )
         an_epoch, infimum = int(table["an_epoch"]), float(table["infimum"])
         x = table["steps"]
         label, middles = "training loss", (x[1:] + x[:-1]) / 2
-        axis.plot(middles, table["losses"], "-", color=BLACK, label=label)
+        axis.plot(middles, table["losses"], "-", color=drawing.BLACK, label=label)
         label = r"infimum $L^\star$ over linear predictors"
-        axis.axhline(infimum, color=GREY, linestyle=":", label=label)
+        axis.axhline(infimum, color=drawing.GREY, linestyle=":", label=label)
         inference_curves(axis, table, an_epoch)
-    legend_below(page, list(axes), 4)
+    drawing.legend_below(page, list(axes), 4)
     return picture
 
 
-def said(tables: Tables) -> list[Sentence]:
+def paper_statements(tables: Tables) -> list[Sentence]:
     """What Section 4 says that a reader sees."""
     runs = list(tables.values())
     ratios = [t["out_of_domain"] / t["in_domain"] for t in runs]
@@ -124,33 +120,27 @@ def said(tables: Tables) -> list[Sentence]:
     size = f"the size, K = {K}, d = {d}, m = {m}, N = {N} and width {D} for 200, 100, "
     size += "20, 30 and 256"
     return [
-        Sentence(
+        says(
             "The three curves have the same descending trend.",
             "Section 4, text on Figure 2",
-            (
-                Evidence(
-                    "Ratio of the out-of-domain to the in-domain loss at the end over "
-                    "that at the start, largest",
-                    float(max(ratio[-1] / ratio[0] for ratio in ratios)),
-                    "<=",
-                    2.0,
-                    reason="within a factor of two they fall alike",
-                ),
+            at_most(
+                "Ratio of the out-of-domain to the in-domain loss at the end over "
+                "that at the start, largest",
+                max(ratio[-1] / ratio[0] for ratio in ratios),
+                2.0,
+                "within a factor of two they fall alike",
             ),
-            blame="" if D == 256 else size,
+            caveat="" if D == 256 else size,
             note="all three fall",
         ),
-        Sentence(
+        says(
             "Out of domain the inference loss is higher than in domain.",
             "Section 4, text on Figure 2",
-            (
-                Evidence(
-                    "Ratio of the inference losses, smallest",
-                    float(min(ratio.min() for ratio in ratios)),
-                    ">=",
-                    1.0,
-                    reason="higher",
-                ),
+            at_least(
+                "Ratio of the inference losses, smallest",
+                min(ratio.min() for ratio in ratios),
+                1.0,
+                "higher",
             ),
         ),
     ]
@@ -160,30 +150,27 @@ def expect(tables: Tables) -> list[Evidence]:
     """All three fall."""
     runs = list(tables.values())
     return [
-        Evidence(
+        at_most(
             "The training loss falls: largest ratio of the last epoch to the first",
-            float(max(t["losses"][-1] / t["losses"][0] for t in runs)),
-            "<=",
+            max(t["losses"][-1] / t["losses"][0] for t in runs),
             0.2,
-            reason="a fifth",
-            in_view=True,
+            "a fifth",
+            post_hoc=True,
         ),
-        Evidence(
+        at_most(
             "The in-domain inference loss falls: largest ratio of last to first",
-            float(max(t["in_domain"][-1] / t["in_domain"][0] for t in runs)),
-            "<=",
+            max(t["in_domain"][-1] / t["in_domain"][0] for t in runs),
             0.2,
-            reason="a fifth",
-            in_view=True,
+            "a fifth",
+            post_hoc=True,
             name="inside",
         ),
-        Evidence(
+        at_most(
             "The out-of-domain inference loss falls: largest ratio of last to first",
-            float(max(t["out_of_domain"][-1] / t["out_of_domain"][0] for t in runs)),
-            "<=",
+            max(t["out_of_domain"][-1] / t["out_of_domain"][0] for t in runs),
             0.2,
-            reason="a fifth",
-            in_view=True,
+            "a fifth",
+            post_hoc=True,
             name="outside",
         ),
     ]

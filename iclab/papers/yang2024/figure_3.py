@@ -11,19 +11,8 @@ import numpy as np
 from matplotlib.figure import Figure as Picture
 
 from iclab.core import require
-from iclab.evidence import Evidence, Sentence, Tables, largest, setting, smallest
-from iclab.papers._drawing import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    VERMILION,
-    band,
-    legend_below,
-    panel,
-    parts,
-    sheet,
-)
+from iclab.evidence import Evidence, Sentence, Tables, at_least, at_most, says, setting
+from iclab.papers import _drawing as drawing
 from iclab.theory import mean_performance_gap, performance_gap
 
 # Jobs of exact means.
@@ -73,7 +62,7 @@ def draw(tables: Tables) -> Picture:
     """The gap by length, and beside it the loss, which knows nothing of N = m."""
     table = tables["tables"]
     N, m = table["lengths"], int(table["feature_dim"])
-    picture = sheet(
+    picture = drawing.sheet(
         4.9,
         "The gap vanishes at N = m, where the two ridge regressions are the same one",
         f"m = {m}, K = {int(table['dictionary_size'])}, $\\tau$ = "
@@ -85,32 +74,41 @@ def draw(tables: Tables) -> Picture:
         "tables, bands reach from the smallest to the\nlargest. Diamonds: exact "
         "means over all tables. At N = m the gap is 0, below every logarithmic axis.",
     )
-    (page,) = parts(picture, 1, 1)
+    (page,) = drawing.parts(picture, 1, 1)
     left, right = page.subplots(1, 2)
     y = r"$\mathbb{E}\,\|\hat y^\star-\hat y^{best}\|^2/K$"
-    panel(left, "(a) performance gap", "N (examples in the prompt)", y)
+    drawing.panel(left, "(a) performance gap", "N (examples in the prompt)", y)
     y = r"$\mathbb{E}\,\|\hat y-y\|^2/2K$"
-    panel(right, "(b) expected loss", "N (examples in the prompt)", y)
+    drawing.panel(right, "(b) expected loss", "N (examples in the prompt)", y)
     for name, label, color, line in (
-        ("in_domain", r"gap in domain, $\lambda\sim N(0,I)$", BLUE, "-"),
-        ("out_of_domain", r"gap out of domain, $\lambda\sim N(1,4I)$", VERMILION, "--"),
+        ("in_domain", r"gap in domain, $\lambda\sim N(0,I)$", drawing.BLUE, "-"),
+        (
+            "out_of_domain",
+            r"gap out of domain, $\lambda\sim N(1,4I)$",
+            drawing.VERMILION,
+            "--",
+        ),
     ):
         gaps = np.where(table[name] > 0, table[name], np.nan)
-        band(left, gaps, label, color, N, linestyle=line)
+        drawing.band(left, gaps, label, color, N, linestyle=line)
     for one in (name for name in _MEANS if name in tables):
         means = np.where(tables[one]["mean"] > 0, tables[one]["mean"], np.nan)
-        style = {"color": BLACK, "markersize": 6, "label": "in domain, all tables"}
+        style = {
+            "color": drawing.BLACK,
+            "markersize": 6,
+            "label": "in domain, all tables",
+        }
         left.plot(tables[one]["lengths"], means, "D", fillstyle="none", **style)
     label = r"loss of $\hat y^\star$; that of $\hat y^{best}$ is half the gap above"
-    band(right, table["losses"], label, GREEN, N, linestyle="-.")
+    drawing.band(right, table["losses"], label, drawing.GREEN, N, linestyle="-.")
     for axis in (left, right):
-        axis.axvline(m, color=GREY, linestyle=":", linewidth=1.2, label="N = m")
+        axis.axvline(m, color=drawing.GREY, linestyle=":", linewidth=1.2, label="N = m")
         axis.set_yscale("log")
-    legend_below(page, [left, right], 3)
+    drawing.legend_below(page, [left, right], 3)
     return picture
 
 
-def said(tables: Tables) -> list[Sentence]:
+def paper_statements(tables: Tables) -> list[Sentence]:
     """What Section 4 and the caption say that a reader sees."""
     table = tables["tables"]
     N, m = np.asarray(table["lengths"]), int(table["feature_dim"])
@@ -118,32 +116,29 @@ def said(tables: Tables) -> list[Sentence]:
     # Outwards from m, on both sides, and not m itself, where the gap is 0.
     sides = [gap[np.less(N, m)][::-1], gap[np.greater(N, m)]]
     return [
-        Sentence(
+        says(
             "The closer N is to m, the closer ŷ* is to ŷ_best.",
             "Section 4, text on Figure 3",
-            tuple(
-                Evidence(
+            *(
+                at_least(
                     f"Gap over that one step nearer to m, N {sign} m, smallest",
-                    smallest(side[1:] / side[:-1]),
-                    ">=",
+                    side[1:] / side[:-1],
                     1.0,
-                    reason="no smaller farther away; exact but for the tables drawn",
+                    "no smaller farther away; exact but for the tables drawn",
                 )
                 for sign, side in zip("<>", sides, strict=True)
             ),
             note="seen within a tenth of m",
         ),
-        Sentence(
+        says(
             "The closer N is to m, the better the transformer's prediction.",
             "caption, and Section 4",
-            (
-                Evidence(
-                    "Length at the smallest expected loss, in units of m",
-                    float(N[loss.argmin()] / m),
-                    "=",
-                    1.0,
-                    reason="best at N = m",
-                ),
+            Evidence(
+                "Length at the smallest expected loss, in units of m",
+                float(N[loss.argmin()] / m),
+                "=",
+                1.0,
+                reason="best at N = m",
             ),
             note="predictions improve with N",
         ),
@@ -177,60 +172,46 @@ def expect(tables: Tables) -> list[Evidence]:
             1.0,
             reason="at N = m",
         ),
-        Evidence(
-            "There it is 0: largest gap at N = m",
-            at[m],
-            "<=",
-            0.0,
-            reason="exactly",
-        ),
-        Evidence(
+        at_most("There it is 0: largest gap at N = m", at[m], 0.0, "exactly"),
+        at_least(
             "It rises on both sides of N = m: smallest ratio of neighbours within a "
             "tenth of m",
             min(b / a for side in sides for a, b in itertools.pairwise(side)),
-            ">=",
             1.0,
-            reason="no smaller",
+            "no smaller",
         ),
-        Evidence(
+        at_most(
             "Means over tables are the exact ones: largest difference at the "
             "diamonds, in standard errors",
-            largest(
-                [abs(at[n] - mean) / error[n] for n, mean in means.items() if n != m]
-            ),
-            "<=",
+            [abs(at[n] - mean) / error[n] for n, mean in means.items() if n != m],
             4.0,
-            reason="four standard errors",
+            "four standard errors",
         ),
-        Evidence(
+        at_most(
             "The second regression is not the best: its loss exceeds that of the first "
             "by half the gap; largest difference of the two over the loss",
-            float(np.max(np.abs(worse - table["in_domain"] / 2) / table["losses"])),
-            "<=",
+            np.abs(worse - table["in_domain"] / 2) / table["losses"],
             1e-9,
-            reason="round-off",
+            "round-off",
         ),
-        Evidence(
+        at_most(
             "Predictions do not get better as N comes closer to m, they get better "
             "with N: largest ratio of mean losses at neighbouring lengths",
-            float(np.max(loss[1:] / loss[:-1])),
-            "<=",
+            loss[1:] / loss[:-1],
             1.0,
-            reason="no higher",
+            "no higher",
         ),
-        Evidence(
+        at_least(
             "Out of domain the gap is at least four times as large: smallest ratio",
-            float(np.min(out[aside] / gap[aside])),
-            ">=",
+            out[aside] / gap[aside],
             4.0,
-            reason="that of the covariance 4I",
+            "that of the covariance 4I",
         ),
-        Evidence(
+        at_most(
             "The package's closed form says the same at one table: relative difference",
-            float(table["closed_form_difference"]),
-            "<=",
+            table["closed_form_difference"],
             1e-8,
-            reason="round-off of a nearly singular system",
+            "round-off of a nearly singular system",
         ),
     ]
 

@@ -11,21 +11,17 @@ import numpy as np
 from matplotlib.figure import Figure as Picture
 
 from iclab.core import require
-from iclab.evidence import Evidence, Sentence, Tables, largest, setting, smallest
-from iclab.papers._drawing import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    legend_below,
-    panel,
-    parts,
-    sheet,
+from iclab.evidence import (
+    Evidence,
+    Sentence,
+    Tables,
+    at_least,
+    at_most,
+    largest,
+    says,
+    setting,
 )
+from iclab.papers import _drawing as drawing
 from iclab.papers._training_runs import shared_key
 from iclab.papers.yang2024._experiments import (
     EPOCH,
@@ -39,7 +35,17 @@ from iclab.papers.yang2024._experiments import (
 from iclab.runs import parts as job_parts
 
 # Fewer heads than N broken, N or more drawn through.
-_COLORS = (ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY, ORANGE, BLACK)
+_COLORS = (
+    drawing.ORANGE,
+    drawing.SKY,
+    drawing.GREEN,
+    drawing.BLUE,
+    drawing.VERMILION,
+    drawing.PURPLE,
+    drawing.GREY,
+    drawing.ORANGE,
+    drawing.BLACK,
+)
 
 seeded = True
 trains = True
@@ -137,7 +143,7 @@ def draw(tables: Tables) -> Picture:
     first = tables["unit, few"]
     K, d, m, N = (int(size) for size in first["sizes"])
     fast = float(tables["unit, large step"]["rate"])
-    picture = sheet(
+    picture = drawing.sheet(
         5.6,
         "How many heads are enough depends on the tokens: of norm 1, or raw",
         f"K = {K}, d = {d}, m = {m}, N = {N}, "
@@ -150,17 +156,17 @@ def draw(tables: Tables) -> Picture:
         f"{fast:g}: blue, tokens of norm 1; red, raw tokens. Dotted line in (c): the "
         "loss before training.",
     )
-    (page,) = parts(picture, 1, 1)
+    (page,) = drawing.parts(picture, 1, 1)
     axes = page.subplots(1, 3, gridspec_kw={"width_ratios": [1, 1, 0.8]})
     axes[1].sharey(axes[0])
     for axis, letter, (kind, words) in zip(axes, "ab", KINDS.items(), strict=False):
-        panel(
+        drawing.panel(
             axis, f"({letter}) {words}", "step", "" if kind == "raw" else "$L-L^\\star$"
         )
         _family(axis, tables, kind, N)
         epochs_above(axis, EPOCH)
-    panel(axes[2], f"(c) rate {fast:g}", "step", "$L-L^\\star$")
-    for kind, color in (("unit", BLUE), ("raw", VERMILION)):
+    drawing.panel(axes[2], f"(c) rate {fast:g}", "step", "$L-L^\\star$")
+    for kind, color in (("unit", drawing.BLUE), ("raw", drawing.VERMILION)):
         table = tables[f"{kind}, large step"]
         for heads, gaps, line in zip(
             table["heads"], table["gaps"], ("--", "-"), strict=True
@@ -169,15 +175,15 @@ def draw(tables: Tables) -> Picture:
             label = f"(c) {word}, H = {int(heads)}"
             axes[2].plot(table["steps"], gaps, line, color=color, label=label)
     axes[2].axhline(
-        float(first["gaps"][0, 0]), color=GREY, linestyle=":", linewidth=1.2
+        float(first["gaps"][0, 0]), color=drawing.GREY, linestyle=":", linewidth=1.2
     )
     axes[2].set_yscale("log")
     epochs_above(axes[2], EPOCH)
-    legend_below(page, list(axes), 7)
+    drawing.legend_below(page, list(axes), 7)
     return picture
 
 
-def said(tables: Tables) -> list[Sentence]:
+def paper_statements(tables: Tables) -> list[Sentence]:
     """What Section 4 and the caption say that a reader sees; its tokens are raw."""
     raw, many = tables["raw, few"], tables["raw, many"]
     N, start = int(raw["sizes"][3]), float(raw["gaps"][0, 0])
@@ -190,70 +196,57 @@ def said(tables: Tables) -> list[Sentence]:
     short_of = raw["last"][heads < N]
     text = "Section 4, text on Figure 4"
     return [
-        Sentence(
+        says(
             "With H < N the loss stops descending, far from its minimum.",
             text,
-            (
-                Evidence(
-                    "Last loss over that at three quarters of the run, smallest",
-                    smallest(tail[heads < N]),
-                    ">=",
-                    0.85,
-                    reason="hardly moved",
-                    in_view=True,
-                ),
-                Evidence(
-                    "Last loss over the first, smallest",
-                    smallest(raw["last"][heads < N] / start),
-                    ">=",
-                    0.02,
-                    reason="a fiftieth of the way is left",
-                    in_view=True,
-                ),
+            at_least(
+                "Last loss over that at three quarters of the run, smallest",
+                tail[heads < N],
+                0.85,
+                "hardly moved",
+                post_hoc=True,
             ),
-            blame=short,
+            at_least(
+                "Last loss over the first, smallest",
+                raw["last"][heads < N] / start,
+                0.02,
+                "a fiftieth of the way is left",
+                post_hoc=True,
+            ),
+            caveat=short,
             note="the text adds that H ≥ N may not be necessary: not with norm 1",
         ),
-        Sentence(
+        says(
             "With H = N it keeps descending, though slowly.",
             text,
-            (
-                Evidence(
-                    "Last loss over that at half of the run",
-                    largest(half[heads == N]),
-                    "<=",
-                    0.95,
-                    reason="a twentieth and more in the second half",
-                ),
+            at_most(
+                "Last loss over that at half of the run",
+                half[heads == N],
+                0.95,
+                "a twentieth and more in the second half",
             ),
         ),
-        Sentence(
+        says(
             "H has to be large enough for the loss to converge.",
             "caption and Section 4",
-            (
-                Evidence(
-                    "Last loss with the most heads over that with the most below N",
-                    largest(many["last"] / short_of[-1]) if len(short_of) else None,
-                    "<=",
-                    0.1,
-                    reason="a tenth",
-                    in_view=True,
-                ),
+            at_most(
+                "Last loss with the most heads over that with the most below N",
+                largest(many["last"] / short_of[-1]) if len(short_of) else None,
+                0.1,
+                "a tenth",
+                post_hoc=True,
             ),
         ),
-        Sentence(
+        says(
             "H = 400 leads to instability and divergence.",
             "caption and Section 4",
-            (
-                Evidence(
-                    "Largest loss over the first",
-                    float(_overshoot(many)[-1]),
-                    ">=",
-                    1.01,
-                    reason="above where it began",
-                ),
+            at_least(
+                "Largest loss over the first",
+                _overshoot(many)[-1],
+                1.01,
+                "above where it began",
             ),
-            blame=short,
+            caveat=short,
             note="it spikes; at ten times the step it overshoots at once",
         ),
     ]
@@ -268,73 +261,65 @@ def expect(tables: Tables) -> list[Evidence]:
     few = [H for H in last["unit"] if N > H]
     fast = {kind: tables[f"{kind}, large step"] for kind in KINDS}
     return [
-        Evidence(
+        at_most(
             "Raw tokens, the largest H converges: last loss relative to the first",
-            float(last["raw"][many] / start),
-            "<=",
+            last["raw"][many] / start,
             1e-3,
-            reason="one in a thousand",
-            in_view=True,
+            "one in a thousand",
+            post_hoc=True,
         ),
-        Evidence(
+        at_most(
             "Tokens of norm 1, H ≥ N: the loss converges; largest last loss, relative "
             "to the first",
-            largest([v / start for H, v in last["unit"].items() if N <= H]),
-            "<=",
+            [v / start for H, v in last["unit"].items() if N <= H],
             0.01,
-            reason="one in a hundred",
-            in_view=True,
+            "one in a hundred",
+            post_hoc=True,
         ),
-        Evidence(
+        at_most(
             "Tokens of norm 1: H < N is no stall; last loss with the most heads below "
             "N, relative to the first",
-            largest([last["unit"][max(few)] / start] if few else []),
-            "<=",
+            [last["unit"][max(few)] / start] if few else [],
             0.05,
-            reason="one in twenty",
-            in_view=True,
+            "one in twenty",
+            post_hoc=True,
         ),
-        Evidence(
+        at_least(
             "but one head is not enough: its last loss relative to the first",
             largest([v / start for H, v in last["unit"].items() if H == 1]),
-            ">=",
             0.1,
-            reason="a tenth",
-            in_view=True,
+            "a tenth",
+            post_hoc=True,
         ),
-        Evidence(
+        at_most(
             "More heads are no worse with raw tokens: largest ratio of the last loss "
             "to that of the next smaller H",
-            float(max(b / a for a, b in _neighbours(last["raw"]))),
-            "<=",
+            max(b / a for a, b in _neighbours(last["raw"])),
             1.0,
-            reason="no higher",
+            "no higher",
         ),
-        Evidence(
+        at_least(
             "It spikes late in training, and a tenth of the step from the same state "
             "makes that smaller: ratio of the largest rises above the smallest loss "
             "before",
             _rise(tables, "late_rise") / _rise(tables, "slower_late_rise"),
-            ">=",
             1.0,
-            reason="no smaller",
+            "no smaller",
         ),
-        Evidence(
+        at_least(
             "At a larger step it overshoots at once, so that the step is to blame: its "
             "largest loss over its first, smaller of both kinds",
-            float(min(_overshoot(fast[kind])[-1] for kind in KINDS)),
-            ">=",
+            min(_overshoot(fast[kind])[-1] for kind in KINDS),
             2.0,
-            reason="twice the first",
-            in_view=True,
+            "twice the first",
+            post_hoc=True,
         ),
-        Evidence(
+        at_most(
             "where fewer heads hardly do: largest loss over the first, larger of both",
-            float(max(_overshoot(fast[kind])[0] for kind in KINDS)),
-            "<=",
+            max(_overshoot(fast[kind])[0] for kind in KINDS),
             1.5,
-            reason="half as much again",
-            in_view=True,
+            "half as much again",
+            post_hoc=True,
         ),
     ]
 
@@ -357,7 +342,7 @@ def _family(axis: Any, tables: Tables, kind: str, N: int) -> None:
     table = tables[f"{kind}, many"]
     late = _switch(len(table["steps"]))
     label = f"H = {int(table['heads'][0])}, smaller step at the end"
-    style = {"color": BLACK, "linewidth": 1.6, "label": label}
+    style = {"color": drawing.BLACK, "linewidth": 1.6, "label": label}
     axis.plot(table["steps"][late:], table["slower"][0, late:], ":", **style)
 
 

@@ -3,19 +3,8 @@
 import numpy as np
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Sentence, Tables, largest
-from iclab.papers._drawing import (
-    BLACK,
-    BLUE,
-    GREY,
-    VERMILION,
-    band,
-    legend_below,
-    log_scale,
-    panel,
-    parts,
-    sheet,
-)
+from iclab.evidence import Evidence, Sentence, Tables, at_least, at_most, says
+from iclab.papers import _drawing as drawing
 from iclab.papers.yang2024._equal_compute import (
     EqualCompute,
     by_heads,
@@ -39,7 +28,7 @@ def draw(tables: Tables) -> Picture:
     first = sorted_tables[0]
     heads = np.array([int(table["heads"]) for table in sorted_tables])
     steps = [int(table["steps"]) for table in sorted_tables]
-    picture = sheet(
+    picture = drawing.sheet(
         5.2,
         "Four layers at equal compute: a few heads are best, by a little",
         f"{first['caption']}\nTraining loss: mean over the last 30 steps. Inference "
@@ -47,81 +36,77 @@ def draw(tables: Tables) -> Picture:
         f"over {int(first['tests'])} unseen tasks. "
         f"Lines: means of {len(first['final'])} runs, bands: smallest to largest.",
     )
-    (page,) = parts(picture, 1, 1)
+    (page,) = drawing.parts(picture, 1, 1)
     left, right = page.subplots(1, 2, gridspec_kw={"width_ratios": [1.6, 1]})
-    panel(left, "(a) losses when the budget is spent", "heads H", "loss")
-    panel(right, "(b) steps that the budget pays", "heads H", "steps")
+    drawing.panel(left, "(a) losses when the budget is spent", "heads H", "loss")
+    drawing.panel(right, "(b) steps that the budget pays", "heads H", "steps")
     for name, label, color, marker, line in (
-        ("out_of_domain", "inference loss, out of domain", VERMILION, "s", "--"),
-        ("in_domain", "inference loss, in domain", BLUE, "o", "-"),
-        ("final", "training loss", BLACK, "^", "-."),
+        (
+            "out_of_domain",
+            "inference loss, out of domain",
+            drawing.VERMILION,
+            "s",
+            "--",
+        ),
+        ("in_domain", "inference loss, in domain", drawing.BLUE, "o", "-"),
+        ("final", "training loss", drawing.BLACK, "^", "-."),
     ):
         runs = np.stack([table[name] for table in sorted_tables], axis=1)
-        band(left, runs, label, color, heads, linestyle=line, marker=marker)
+        drawing.band(left, runs, label, color, heads, linestyle=line, marker=marker)
     infimum = float(first["infimum"])
-    left.axhline(infimum, color=GREY, linestyle=":", label=r"infimum $L^\star$")
-    log_scale(left)
-    right.plot(heads, steps, "D-", color=BLACK)
+    left.axhline(infimum, color=drawing.GREY, linestyle=":", label=r"infimum $L^\star$")
+    drawing.log_scale(left)
+    right.plot(heads, steps, "D-", color=drawing.BLACK)
     right.set_ylim(0, 1.1 * max(steps))
     for axis in (left, right):
         axis.set_xscale("log", base=2)
         axis.set_xticks(heads, [str(int(one)) for one in heads])
-    legend_below(page, [left, right], 4)
+    drawing.legend_below(page, [left, right], 4)
     return picture
 
 
-def said(tables: Tables) -> list[Sentence]:
+def paper_statements(tables: Tables) -> list[Sentence]:
     """What Section 4 says that a reader sees."""
     sorted_tables = by_heads(tables)
     heads = np.array([int(table["heads"]) for table in sorted_tables])
     final = np.stack([table["final"] for table in sorted_tables], axis=1)
     mean, first = final.mean(0), sorted_tables[0]
-    blame = "the budget, operations for 100 seconds, and the sizes"
+    caveat = "the budget, operations for 100 seconds, and the sizes"
     return [
-        Sentence(
+        says(
             "Deeper transformers need no large H to converge.",
             "Section 4, text on Figure 5",
-            (
-                Evidence(
-                    "Last loss over the first with the fewest heads, largest run",
-                    float(np.max(final[:, 0] / first["losses"][:, 0])),
-                    "<=",
-                    0.25,
-                    reason="a quarter",
-                    in_view=True,
-                ),
+            at_most(
+                "Last loss over the first with the fewest heads, largest run",
+                final[:, 0] / first["losses"][:, 0],
+                0.25,
+                "a quarter",
+                post_hoc=True,
             ),
         ),
-        Sentence(
+        says(
             "Losses converge faster with smaller H.",
             "Section 4, text on Figure 5 (a)",
-            (
-                Evidence(
-                    "Mean last loss with the most heads over the lowest with fewer",
-                    float(mean[-1] / mean[:-1].min()) if len(heads) > 2 else None,
-                    ">=",
-                    1.0,
-                    reason=f"worse than the best with fewer; {_SCATTER}",
-                    in_view=True,
-                ),
+            at_least(
+                "Mean last loss with the most heads over the lowest with fewer",
+                float(mean[-1] / mean[:-1].min()) if len(heads) > 2 else None,
+                1.0,
+                f"worse than the best with fewer; {_SCATTER}",
+                post_hoc=True,
             ),
-            blame=blame,
+            caveat=caveat,
         ),
-        Sentence(
+        says(
             "The last training loss is smallest with H = 4.",
             "Section 4, text on Figure 5 (a)",
-            (
-                Evidence(
-                    "Mean last loss with H = 4 over the lowest",
-                    largest(mean[heads == 4] / mean.min()),
-                    "<=",
-                    1.0,
-                    reason="the lowest; the spread of runs is as large as such "
-                    "differences",
-                ),
+            at_most(
+                "Mean last loss with H = 4 over the lowest",
+                mean[heads == 4] / mean.min(),
+                1.0,
+                "the lowest; the spread of runs is as large as such differences",
             ),
             main=False,
-            blame=blame,
+            caveat=caveat,
         ),
     ]
 
@@ -138,48 +123,43 @@ def expect(tables: Tables) -> list[Evidence]:
     mean = final.mean(0)
     start = np.stack([table["losses"][:, 0] for table in sorted_tables], axis=1)
     return [
-        Evidence(
+        at_most(
             "Every H falls: largest ratio of last to first loss",
-            float(np.max(final / start)),
-            "<=",
+            final / start,
             0.25,
-            reason="a quarter",
-            in_view=True,
+            "a quarter",
+            post_hoc=True,
         ),
-        Evidence(
+        at_least(
             "Out of domain the inference loss is higher: smallest ratio",
-            float(np.min(outside / inside)),
-            ">=",
+            outside / inside,
             1.0,
-            reason="higher",
+            "higher",
         ),
-        Evidence(
+        at_least(
             "Larger H pays for fewer steps, but not many: steps with the most heads "
             "over those with one",
-            float(steps[-1] / steps[0]),
-            ">=",
+            steps[-1] / steps[0],
             0.7,
-            reason="seven tenths",
-            in_view=True,
+            "seven tenths",
+            post_hoc=True,
         ),
-        Evidence(
+        at_most(
             "H decides little at equal operations: largest mean last loss over the "
             "smallest",
-            float(mean.max() / mean.min()),
-            "<=",
+            mean.max() / mean.min(),
             2.0,
-            reason="a factor of two",
-            in_view=True,
+            "a factor of two",
+            post_hoc=True,
             name="spread",
         ),
-        Evidence(
+        at_least(
             "The smallest H is not best: mean last loss with one head over the lowest "
             "with more",
             float(mean[0] / mean[1:].min()) if len(heads) > 1 else None,
-            ">=",
             1.0,
-            reason=f"worse; {_SCATTER}",
-            in_view=True,
+            f"worse; {_SCATTER}",
+            post_hoc=True,
         ),
         *_many_heads(heads, mean),
     ]
@@ -190,13 +170,12 @@ def _many_heads(heads: list[int], mean: np.ndarray) -> list[Evidence]:
     if len(heads) <= 2:
         return []
     return [
-        Evidence(
+        at_least(
             "The largest H is not best either: mean last loss over the lowest with "
             "fewer heads",
-            float(mean[-1] / mean[:-1].min()),
-            ">=",
+            mean[-1] / mean[:-1].min(),
             1.0,
-            reason=f"worse; {_SCATTER}",
-            in_view=True,
+            f"worse; {_SCATTER}",
+            post_hoc=True,
         )
     ]

@@ -3,17 +3,8 @@
 import numpy as np
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Sentence, Tables, smallest
-from iclab.papers._drawing import (
-    CURVES,
-    GREY,
-    band,
-    legend_below,
-    log_scale,
-    panel,
-    parts,
-    sheet,
-)
+from iclab.evidence import Evidence, Sentence, Tables, at_least, at_most, says
+from iclab.papers import _drawing as drawing
 from iclab.papers.yang2024._equal_compute import (
     EqualCompute,
     by_heads,
@@ -22,7 +13,7 @@ from iclab.papers.yang2024._equal_compute import (
 )
 from iclab.papers.yang2024._experiments import epochs_above
 
-_STYLES = (*CURVES, (GREY, "X"))
+_STYLES = (*drawing.CURVES, (drawing.GREY, "X"))
 
 Settings = EqualCompute
 jobs = equal_compute_jobs
@@ -35,36 +26,38 @@ def draw(tables: Tables) -> Picture:
     """The same losses by step and by operations spent."""
     sorted_tables = by_heads(tables)
     first = sorted_tables[0]
-    picture = sheet(
+    picture = drawing.sheet(
         5.2,
         "Four layers at equal compute: curves of all H lie close together",
         f"{first['caption']}\nLosses are means over {int(first['block'])} steps; "
         f"lines are means of {len(first['final'])} runs, bands reach from "
         "the smallest to the largest.",
     )
-    (page,) = parts(picture, 1, 1)
+    (page,) = drawing.parts(picture, 1, 1)
     left, right = page.subplots(1, 2, sharey=True)
-    panel(left, "(a) by step", "step", "training loss")
-    panel(right, "(b) by operations spent", "floating-point operations")
+    drawing.panel(left, "(a) by step", "step", "training loss")
+    drawing.panel(right, "(b) by operations spent", "floating-point operations")
     block = int(first["block"])
     for table, (color, marker) in zip(sorted_tables, _STYLES, strict=False):
         runs = table["losses"]
         x = block * (np.arange(runs.shape[1]) + 0.5)
         style = {"marker": marker, "markevery": 3, "markersize": 4, "linewidth": 1.2}
         label = f"H = {int(table['heads'])}"
-        band(left, runs, label, color, x, **style)
+        drawing.band(left, runs, label, color, x, **style)
         price = float(table["operations_a_step"])
-        band(right, runs, label, color, price * x, **style)
+        drawing.band(right, runs, label, color, price * x, **style)
     infimum = float(first["infimum"])
     for axis in (left, right):
-        axis.axhline(infimum, color=GREY, linestyle=":", label=r"infimum $L^\star$")
-        log_scale(axis)
+        axis.axhline(
+            infimum, color=drawing.GREY, linestyle=":", label=r"infimum $L^\star$"
+        )
+        drawing.log_scale(axis)
     epochs_above(left, int(first["an_epoch"]))
-    legend_below(page, [left, right], 8)
+    drawing.legend_below(page, [left, right], 8)
     return picture
 
 
-def said(tables: Tables) -> list[Sentence]:
+def paper_statements(tables: Tables) -> list[Sentence]:
     """What Section 4 says that a reader sees."""
     sorted_tables = by_heads(tables)
     heads = np.array([int(table["heads"]) for table in sorted_tables])
@@ -76,45 +69,36 @@ def said(tables: Tables) -> list[Sentence]:
     both = len(many) and len(few)
     text = "Section 4, text on Figure 5 (b)"
     return [
-        Sentence(
+        says(
             "Larger H completes fewer iterations: its curve is shorter.",
             text,
-            (
-                Evidence(
-                    "Price of a step over that with the next fewer heads, smallest",
-                    smallest(prices[1:] / prices[:-1]),
-                    ">=",
-                    1.0,
-                    reason="dearer; in operations, which stand for seconds",
-                ),
+            at_least(
+                "Price of a step over that with the next fewer heads, smallest",
+                prices[1:] / prices[:-1],
+                1.0,
+                "dearer; in operations, which stand for seconds",
             ),
         ),
-        Sentence(
+        says(
             "With H = 32 and 64 the loss descends more slowly by iteration.",
             text,
-            (
-                Evidence(
-                    "Mean logarithm of the ratio of losses to those with 4 and 8 heads",
-                    float(many.mean() - few.mean()) if both else None,
-                    ">=",
-                    0.0,
-                    reason="slower",
-                ),
+            at_least(
+                "Mean logarithm of the ratio of losses to those with 4 and 8 heads",
+                float(many.mean() - few.mean()) if both else None,
+                0.0,
+                "slower",
             ),
             note="" if both else "so many heads are not run at these sizes",
         ),
-        Sentence(
+        says(
             "All H converge: no large one is needed.",
             "Section 4, text on Figure 5",
-            (
-                Evidence(
-                    "Last loss over the first, largest",
-                    float(np.exp(np.max(shared[:, -1] - shared[:, 0]))),
-                    "<=",
-                    0.25,
-                    reason="a quarter",
-                    in_view=True,
-                ),
+            at_most(
+                "Last loss over the first, largest",
+                np.exp(np.max(shared[:, -1] - shared[:, 0])),
+                0.25,
+                "a quarter",
+                post_hoc=True,
             ),
         ),
     ]
@@ -128,23 +112,21 @@ def expect(tables: Tables) -> list[Evidence]:
     shared = np.stack([curve[:length] for curve in curves])
     prices = np.array([float(table["operations_a_step"]) for table in sorted_tables])
     return [
-        Evidence(
+        at_most(
             "but a little only: the price of a step with the most heads over one head",
-            float(prices[-1] / prices[0]),
-            "<=",
+            prices[-1] / prices[0],
             1.5,
-            reason="half as much again",
-            in_view=True,
+            "half as much again",
+            post_hoc=True,
             name="price",
         ),
-        Evidence(
+        at_most(
             "By step, many heads are not slower than one: mean of the logarithm of the "
             "ratio of losses along training",
-            float(np.mean(np.log(shared[-1] / shared[0]))),
-            "<=",
+            np.mean(np.log(shared[-1] / shared[0])),
             0.2,
-            reason="not slower by more than runs differ: ten seeds at desk scale have "
+            "not slower by more than runs differ: ten seeds at desk scale have "
             "a mean of -0.11 and a standard deviation of 0.10, and one is above 0",
-            in_view=True,
+            post_hoc=True,
         ),
     ]

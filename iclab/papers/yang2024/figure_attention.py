@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
 from iclab.core import require
-from iclab.evidence import Evidence, Tables, setting
-from iclab.papers._drawing import parts, sheet
+from iclab.evidence import Evidence, Tables, at_least, at_most, setting
+from iclab.papers import _drawing as drawing
 from iclab.papers.yang2024._experiments import (
     EPOCH,
     KINDS,
@@ -85,7 +85,7 @@ def draw(tables: Tables) -> Picture:
     limit = float(
         max(np.abs(table["optimum"][:, N:]).max() for table in tables.values())
     )
-    picture = sheet(
+    picture = drawing.sheet(
         7.6,
         "What trained attention computes: the matrix of ridge regression",
         f"K = {K}, d = {d}, m = {m}, N = {N}, H = {H}, "
@@ -98,7 +98,7 @@ def draw(tables: Tables) -> Picture:
         "over its first value.\nOne colour "
         f"scale, cut at ±{limit:.2f}, the largest entry right of the line in A.",
     )
-    (page,) = parts(picture, 1, 1)
+    (page,) = drawing.parts(picture, 1, 1)
     axes = page.subplots(5, len(tables), sharex=True, sharey=True, squeeze=False)
     for column, (kind, table) in enumerate(tables.items()):
         words = KINDS[kind]
@@ -136,64 +136,57 @@ def expect(tables: Tables) -> list[Evidence]:
     seen = raw["seen"].astype(bool)
     heads = int(raw["sizes"][4])
     return [
-        Evidence(
+        at_most(
             "With tokens of norm 1 attention computes A, as far as labels tell: last "
             "‖Z̄(Â − A)‖/‖Z̄A‖",
-            float(unit["distances"][-1]),
-            "<=",
+            unit["distances"][-1],
             0.05,
-            reason="one in twenty",
-            in_view=True,
+            "one in twenty",
+            post_hoc=True,
         ),
-        Evidence(
+        at_least(
             "The plain distance is larger, because labels hardly leave the span of the "
             "features: ‖Â − A‖/‖A‖ over the former",
-            float(unit["plain"][-1] / unit["distances"][-1]),
-            ">=",
+            unit["plain"][-1] / unit["distances"][-1],
             2.0,
-            reason="a factor of two",
-            in_view=True,
+            "a factor of two",
+            post_hoc=True,
         ),
-        Evidence(
+        at_most(
             "A is the closed form (66), copying and ridge regression: largest "
             "difference",
-            float(max(np.abs(t["optimum"] - t["closed"]).max() for t in tables_of)),
-            "<=",
+            max(np.abs(t["optimum"] - t["closed"]).max() for t in tables_of),
             1e-8,
-            reason="round-off of a nearly singular system",
+            "round-off of a nearly singular system",
         ),
-        Evidence(
+        at_most(
             "and copies exactly: distance of its first N columns to I",
-            float(max(_off_copy(t["optimum"][:, :N]) for t in tables_of)),
-            "<=",
+            max(_off_copy(t["optimum"][:, :N]) for t in tables_of),
             1e-8,
-            reason="round-off of a nearly singular system",
+            "round-off of a nearly singular system",
         ),
-        Evidence(
+        at_least(
             "With raw tokens it comes less close: ratio of the last distances",
-            float(raw["distances"][-1] / unit["distances"][-1]),
-            ">=",
+            raw["distances"][-1] / unit["distances"][-1],
             1.0,
-            reason="no closer",
+            "no closer",
         ),
-        Evidence(
+        at_least(
             "There one-hot heads leave pairs (example, token) unseen: their share over "
             "(1 − 1/N)^H, that of heads that look at random",
-            float((1 - seen.mean()) / (1 - 1 / N) ** heads),
-            ">=",
+            (1 - seen.mean()) / (1 - 1 / N) ** heads,
             0.5,
-            reason="half",
-            in_view=True,
+            "half",
+            post_hoc=True,
             name="unseen",
         ),
-        Evidence(
+        at_least(
             "and these explain what is missing: the smallest L − L* of matrices that "
             "are zero on unseen pairs, over the last one",
-            float(raw["forced"] / raw["gaps"][-1]),
-            ">=",
+            raw["forced"] / raw["gaps"][-1],
             0.5,
-            reason="half",
-            in_view=True,
+            "half",
+            post_hoc=True,
             name="explained",
         ),
     ]

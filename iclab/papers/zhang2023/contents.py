@@ -32,14 +32,12 @@ RECIPES = {"zhang2023/gpt2": "_gpt2_training"}
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(
-        id="zhang2023/equation-3.6",
-        kind="claim",
-        locator="(3.3)–(3.6)",
-        statement=(
-            "The prediction is ŷ = (last row of W_PV)·(EEᵀ/N)·(first d columns of"
-            " W_KQ)·x_q: no other weight matters, and the prompt enters through its"
-            " second moments alone."
-        ),
+        "zhang2023/equation-3.6",
+        "claim",
+        "(3.3)–(3.6)",
+        "The prediction is ŷ = (last row of W_PV)·(EEᵀ/N)·(first d columns of"
+        " W_KQ)·x_q: no other weight matters, and the prompt enters through its"
+        " second moments alone.",
         hypotheses="Any prompt and any weights; ρ = N.",
         formula=(
             r"\hat y=\left[W_{PV}\right]_{d+1,\,:}\;\frac{EE^\top}{N}\;\left[W_{KQ}"
@@ -47,15 +45,13 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/theorem-4.1",
-        kind="claim",
-        locator="Theorem 4.1, (4.1)",
-        statement=(
-            "Gradient flow on the population loss, from a balanced start with σ² <"
-            " 2/(√d‖Γ‖), converges to a global minimum over all weights: W_KQ →"
-            " tr(Γ⁻²)^{-1/4} (Γ⁻¹ 0; 0 0) and W_PV → tr(Γ⁻²)^{1/4} (0 0; 0 1) with"
-            " Γ = (1 + 1/N)Λ + tr(Λ)I/N. The least loss is ½(tr Λ − tr Λ²Γ⁻¹)."
-        ),
+        "zhang2023/theorem-4.1",
+        "claim",
+        "Theorem 4.1, (4.1)",
+        "Gradient flow on the population loss, from a balanced start with σ² <"
+        " 2/(√d‖Γ‖), converges to a global minimum over all weights: W_KQ →"
+        " tr(Γ⁻²)^{-1/4} (Γ⁻¹ 0; 0 0) and W_PV → tr(Γ⁻²)^{1/4} (0 0; 0 1) with"
+        " Γ = (1 + 1/N)Λ + tr(Λ)I/N. The least loss is ½(tr Λ − tr Λ²Γ⁻¹).",
         hypotheses="y = ⟨w, x⟩, w ~ N(0, I), x ~ N(0, Λ), Λ > 0; Assumption 3.3",
         formula=(
             r"\begin{align*} W_{KQ}&\to\operatorname{tr}(\Gamma^{-2})^{-1/4}"
@@ -68,27 +64,23 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/equation-4.2",
-        kind="claim",
-        locator="(4.2)–(4.3)",
-        statement=(
-            "The trained model predicts ŷ = x_qᵀ Γ⁻¹ (1/M) Σ yᵢxᵢ, one"
-            " preconditioned gradient step from zero, whatever the labels and the"
-            " test length M are."
-        ),
+        "zhang2023/equation-4.2",
+        "claim",
+        "(4.2)–(4.3)",
+        "The trained model predicts ŷ = x_qᵀ Γ⁻¹ (1/M) Σ yᵢxᵢ, one"
+        " preconditioned gradient step from zero, whatever the labels and the"
+        " test length M are.",
         hypotheses="Weights of (4.1), the end of gradient flow.",
         formula=r"\hat y=x_q^\top\,\Gamma^{-1}\,\frac1M\sum_{i=1}^M y_ix_i",
     ),
     Entry(
-        id="zhang2023/theorem-4.2",
-        kind="claim",
-        locator="Theorem 4.2, (4.5)–(4.6)",
-        statement=(
-            "E(ŷ − y)² = min_w E(⟨w, x⟩ − y)² + (1/M) tr[ΣΓ⁻²Λ] + (1/N²)[‖a‖²_{Γ⁻²Λ³} +"
-            " 2 tr(Λ)‖a‖²_{Γ⁻²Λ²} + tr(Λ)²‖a‖²_{Γ⁻²Λ}] with a = Λ⁻¹E[xy] and Σ ="
-            " Cov(xy), if E y, E[xy] and E[y²xxᵀ] are finite; in the proof, the risk"
-            " R(w) of a linear predictor exists and has Hessian Λ."
-        ),
+        "zhang2023/theorem-4.2",
+        "claim",
+        "Theorem 4.2, (4.5)–(4.6)",
+        "E(ŷ − y)² = min_w E(⟨w, x⟩ − y)² + (1/M) tr[ΣΓ⁻²Λ] + (1/N²)[‖a‖²_{Γ⁻²Λ³} +"
+        " 2 tr(Λ)‖a‖²_{Γ⁻²Λ²} + tr(Λ)²‖a‖²_{Γ⁻²Λ}] with a = Λ⁻¹E[xy] and Σ ="
+        " Cov(xy), if E y, E[xy] and E[y²xxᵀ] are finite; in the proof, the risk"
+        " R(w) of a linear predictor exists and has Hessian Λ.",
         hypotheses=(
             "Trained model (4.1); test pairs (x, y) independent with x ~ N(0, Λ),"
             " the query's pair too; y any function of x plus noise."
@@ -116,14 +108,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/section-4.1-risk-bounds",
-        kind="claim",
-        locator="Section 4.1, displays after Theorem 4.2",
-        statement=(
-            "For y = ⟨w, x⟩, Σ = ‖w‖²_Λ Λ + Λwwᵀ Λ and the risk is at most"
-            " ((d+1)/M)‖w‖²_Λ + (1/N²)[‖w‖²_Λ + 2‖w‖² tr(Λ) + ‖w‖²_{Λ⁻¹} tr(Λ)²];"
-            " over w ~ N(0, I) at most (d+1)tr(Λ)/M + (1 + 2d + d²κ)tr(Λ)/N²."
-        ),
+        "zhang2023/section-4.1-risk-bounds",
+        "claim",
+        "Section 4.1, displays after Theorem 4.2",
+        "For y = ⟨w, x⟩, Σ = ‖w‖²_Λ Λ + Λwwᵀ Λ and the risk is at most"
+        " ((d+1)/M)‖w‖²_Λ + (1/N²)[‖w‖²_Λ + 2‖w‖² tr(Λ) + ‖w‖²_{Λ⁻¹} tr(Λ)²];"
+        " over w ~ N(0, I) at most (d+1)tr(Λ)/M + (1 + 2d + d²κ)tr(Λ)/N².",
         hypotheses=(
             "Trained model (4.1), x ~ N(0, Λ), no noise; κ the condition number of Λ."
         ),
@@ -134,13 +124,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/corollary-4.3",
-        kind="claim",
-        locator="Corollary 4.3",
-        statement=(
-            "The risk over w ~ N(0, I) is at most ε once M ≥ 2(d+1)tr(Λ)ε⁻¹ and, as"
-            " printed in our copy, N ≥ √(2(1 + 2d + d²κ)tr(Λ)ε^{-1/2})."
-        ),
+        "zhang2023/corollary-4.3",
+        "claim",
+        "Corollary 4.3",
+        "The risk over w ~ N(0, I) is at most ε once M ≥ 2(d+1)tr(Λ)ε⁻¹ and, as"
+        " printed in our copy, N ≥ √(2(1 + 2d + d²κ)tr(Λ)ε^{-1/2}).",
         hypotheses="Trained model (4.1), noiseless linear labels, 0 < ε < 1.",
         erratum_class="misprint",
         erratum=(
@@ -163,14 +151,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/section-4.2-task-shift",
-        kind="claim",
-        locator="Section 4.2, task shifts",
-        statement=(
-            "Label noise and any fixed weight vector w are tolerated: the error"
-            " against ⟨w, x_q⟩ goes to zero as M and N grow, like 1/n for M = N ="
-            " n."
-        ),
+        "zhang2023/section-4.2-task-shift",
+        "claim",
+        "Section 4.2, task shifts",
+        "Label noise and any fixed weight vector w are tolerated: the error"
+        " against ⟨w, x_q⟩ goes to zero as M and N grow, like 1/n for M = N ="
+        " n.",
         hypotheses=(
             "Inputs as in training; noise independent of them, with mean zero."
         ),
@@ -180,22 +166,18 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/section-4.2-query-shift",
-        kind="claim",
-        locator="Section 4.2, query shifts, (4.8)",
-        statement=(
-            "Queries of any covariance, singular ones too, are tolerated: the error"
-            " goes to zero as M and N grow, like 1/n for M = N = n."
-        ),
+        "zhang2023/section-4.2-query-shift",
+        "claim",
+        "Section 4.2, query shifts, (4.8)",
+        "Queries of any covariance, singular ones too, are tolerated: the error"
+        " goes to zero as M and N grow, like 1/n for M = N = n.",
         hypotheses="Examples as in training, noiseless; query independent of them.",
     ),
     Entry(
-        id="zhang2023/section-4.2-orthogonal-query",
-        kind="claim",
-        locator="Section 4.2, end of query shifts",
-        statement=(
-            "A query orthogonal to the span of the examples gets the prediction zero."
-        ),
+        "zhang2023/section-4.2-orthogonal-query",
+        "claim",
+        "Section 4.2, end of query shifts",
+        "A query orthogonal to the span of the examples gets the prediction zero.",
         hypotheses="Trained model (4.1), M < d so that such queries exist.",
         erratum_class="false",
         erratum=(
@@ -215,14 +197,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/section-4.2-shifts",
-        kind="claim",
-        locator="Section 4.2, covariate shifts",
-        statement=(
-            "When all inputs of a test prompt are scaled by c, the prediction tends to"
-            " c²⟨w, x_q⟩ for long prompts: such a shift is not tolerated, as it is by"
-            " least squares."
-        ),
+        "zhang2023/section-4.2-shifts",
+        "claim",
+        "Section 4.2, covariate shifts",
+        "When all inputs of a test prompt are scaled by c, the prediction tends to"
+        " c²⟨w, x_q⟩ for long prompts: such a shift is not tolerated, as it is by"
+        " least squares.",
         hypotheses="Trained on x ~ N(0, Λ), tested on cx; M, N → ∞; noiseless.",
         erratum_class="misprint",
         remark=(
@@ -241,14 +221,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/theorem-4.5",
-        kind="claim",
-        locator="Theorem 4.5, (4.11)–(4.12)",
-        statement=(
-            "When every prompt draws its own diagonal covariance, gradient flow"
-            " from a small balanced start ends at u₋₁U₁₁ = [E Γ_τΛ_τ²]⁻¹ E Λ_τ², a"
-            " global minimum of the population loss, with the two factors balanced."
-        ),
+        "zhang2023/theorem-4.5",
+        "claim",
+        "Theorem 4.5, (4.11)–(4.12)",
+        "When every prompt draws its own diagonal covariance, gradient flow"
+        " from a small balanced start ends at u₋₁U₁₁ = [E Γ_τΛ_τ²]⁻¹ E Λ_τ², a"
+        " global minimum of the population loss, with the two factors balanced.",
         hypotheses=(
             "Λ_τ diagonal with independent positive entries that have three"
             " moments; Assumption 3.3; σ² < 2‖E Λ_τΘ‖_F² / (√d E‖Γ_τ‖‖Λ_τ‖_F²)"
@@ -259,14 +237,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/equation-4.13",
-        kind="claim",
-        locator="(4.13) and the displays after it",
-        statement=(
-            "For M, N → ∞ the mean over new covariances of the trained model's"
-            " prediction at a fixed query is Σᵢ (E λᵢ² E λᵢ / E λᵢ³) xᵢwᵢ: a third"
-            " of the truth when the entries are Exponential(1)."
-        ),
+        "zhang2023/equation-4.13",
+        "claim",
+        "(4.13) and the displays after it",
+        "For M, N → ∞ the mean over new covariances of the trained model's"
+        " prediction at a fixed query is Σᵢ (E λᵢ² E λᵢ / E λᵢ³) xᵢwᵢ: a third"
+        " of the truth when the entries are Exponential(1).",
         hypotheses=(
             "training as in Theorem 4.5; query and weights are held fixed while Λ_new"
             " is averaged"
@@ -284,18 +260,16 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/figure-1",
-        kind="figure",
-        locator="Figure 1, Section 4.3 and Appendix E",
-        statement=(
-            "GPT-2 trained on prompts with fixed covariance survives random covariances"
-            " at c = 1. At c = 4 and 9 training on random covariances is better. Every"
-            " error jumps past the training length, unless the model has no positional"
-            " encoding. In the small models of desk scale, fixed training fails much"
-            " less at c = 4 and 9 than the paper's text says of its large ones«: it"
-            " leaves at most {unsuccessful_4:.0%} and {unsuccessful_9:.0%} of the zero"
-            " predictor's error»."
-        ),
+        "zhang2023/figure-1",
+        "figure",
+        "Figure 1, Section 4.3 and Appendix E",
+        "GPT-2 trained on prompts with fixed covariance survives random covariances"
+        " at c = 1. At c = 4 and 9 training on random covariances is better. Every"
+        " error jumps past the training length, unless the model has no positional"
+        " encoding. In the small models of desk scale, fixed training fails much"
+        " less at c = 4 and 9 than the paper's text says of its large ones«: it"
+        " leaves at most {unsuccessful_4:.0%} and {unsuccessful_9:.0%} of the zero"
+        " predictor's error».",
         hypotheses=(
             "y = ⟨w, x⟩, w ~ N(0, I); x ~ N(0, I) or N(0, c·diag(λ)), λᵢ ~"
             " Exponential(1). The paper: d = 20, N = 40, 70, 100, 12 layers; desk"
@@ -303,29 +277,25 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/figure-1-lsa-limit",
-        kind="claim",
-        locator="Figure 1, black dashed line",
-        statement=(
-            "For M, N → ∞ and test covariances c·diag(λ), λᵢ ~ Exponential(1),"
-            " linear attention trained on the same law at c = 1 has error c(2c²/3 −"
-            " 4c/3 + 1) per dimension (1/3, 76/3, 387 for c = 1, 4, 9), and trained"
-            " on the identity c(6c² − 4c + 1)."
-        ),
+        "zhang2023/figure-1-lsa-limit",
+        "claim",
+        "Figure 1, black dashed line",
+        "For M, N → ∞ and test covariances c·diag(λ), λᵢ ~ Exponential(1),"
+        " linear attention trained on the same law at c = 1 has error c(2c²/3 −"
+        " 4c/3 + 1) per dimension (1/3, 76/3, 387 for c = 1, 4, 9), and trained"
+        " on the identity c(6c² − 4c + 1).",
         hypotheses=(
             "y = ⟨w, x⟩, w ~ N(0, I); the query has the prompt's own covariance"
         ),
         formula=r"\frac1d\,\mathbb{E}(\hat y-y)^2\to c\Big(\frac23c^2-\frac43c+1\Big)",
     ),
     Entry(
-        id="zhang2023/lemma-5.1",
-        kind="claim",
-        locator="Lemma 5.1, (5.1)",
-        statement=(
-            "The prediction is a quadratic form in the weights: ŷ = uᵀHu with H = ½"
-            " X ⊗ (EEᵀ/N), X = (0 x_q; x_qᵀ 0) and u = Vec(U), U = (U₁₁ u₁₂; u₂₁ᵀ"
-            " u₋₁) read column by column."
-        ),
+        "zhang2023/lemma-5.1",
+        "claim",
+        "Lemma 5.1, (5.1)",
+        "The prediction is a quadratic form in the weights: ŷ = uᵀHu with H = ½"
+        " X ⊗ (EEᵀ/N), X = (0 x_q; x_qᵀ 0) and u = Vec(U), U = (U₁₁ u₁₂; u₂₁ᵀ"
+        " u₋₁) read column by column.",
         hypotheses="Any prompt; U₁₁, u₂₁ from W_KQ and u₁₂, u₋₁ from W_PV.",
         formula=(
             r"\hat y=u^\top Hu,\qquad H=\frac12\,X\otimes\frac{EE^\top}{N},\qquad X"
@@ -333,21 +303,18 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/section-5.1-determinant",
-        kind="claim",
-        locator="Section 5.1, display before Section 5.2",
-        statement=(
-            "det(μI − X) = μ^{d−1}(μ² − ‖x_q‖²), so X has exactly one negative"
-            " eigenvalue."
-        ),
+        "zhang2023/section-5.1-determinant",
+        "claim",
+        "Section 5.1, display before Section 5.2",
+        "det(μI − X) = μ^{d−1}(μ² − ‖x_q‖²), so X has exactly one negative eigenvalue.",
         hypotheses="x_q ≠ 0.",
         formula=r"\det(\mu I-X)=\mu^{d-1}\big(\mu^2-{\lVert x_q\rVert}^2\big)",
     ),
     Entry(
-        id="zhang2023/section-5.1-sign-count",
-        kind="claim",
-        locator="Section 5.1, last sentence",
-        statement=("H has at least d + 1 negative eigenvalues, so uᵀHu is not convex."),
+        "zhang2023/section-5.1-sign-count",
+        "claim",
+        "Section 5.1, last sentence",
+        "H has at least d + 1 negative eigenvalues, so uᵀHu is not convex.",
         hypotheses="Almost every prompt.",
         erratum_class="hypothesis",
         erratum=(
@@ -369,14 +336,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/lemma-5.2",
-        kind="claim",
-        locator="Lemma 5.2, (5.4)",
-        statement=(
-            "Gradient flow moves only two blocks of the weights: dU₁₁/dt ="
-            " −u₋₁²ΓΛU₁₁Λ + u₋₁Λ² and du₋₁/dt = −tr[u₋₁ΓΛU₁₁ΛU₁₁ᵀ − Λ²U₁₁ᵀ], while"
-            " u₁₂ and u₂₁ stay zero."
-        ),
+        "zhang2023/lemma-5.2",
+        "claim",
+        "Lemma 5.2, (5.4)",
+        "Gradient flow moves only two blocks of the weights: dU₁₁/dt ="
+        " −u₋₁²ΓΛU₁₁Λ + u₋₁Λ² and du₋₁/dt = −tr[u₋₁ΓΛU₁₁ΛU₁₁ᵀ − Λ²U₁₁ᵀ], while"
+        " u₁₂ and u₂₁ stay zero.",
         hypotheses="a start with u₁₂ = u₂₁ = 0, such as Assumption 3.3",
         formula=(
             r"\begin{align*}\dot U_{11}&=-u_{-1}^2\Gamma\Lambda U_{11}\Lambda"
@@ -386,22 +351,20 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/lemma-5.3",
-        kind="claim",
-        locator="Lemma 5.3, (5.6)",
-        statement="At every global minimum of ℓ̃, u₋₁U₁₁ = Γ⁻¹.",
+        "zhang2023/lemma-5.3",
+        "claim",
+        "Lemma 5.3, (5.6)",
+        "At every global minimum of ℓ̃, u₋₁U₁₁ = Γ⁻¹.",
         hypotheses="Λ > 0",
         formula=r"u_{-1}U_{11}=\Gamma^{-1}",
     ),
     Entry(
-        id="zhang2023/lemma-5.4",
-        kind="claim",
-        locator="Lemma 5.4, (5.7)–(5.8)",
-        statement=(
-            "Along the flow ‖∇ℓ̃‖² ≥ μ(ℓ̃ − min ℓ̃), so that ℓ̃ − min ℓ̃ shrinks at"
-            " least like e^{−μt}, with μ = σ²‖ΛΘ‖²_F [2 − √d σ²‖Γ‖] / (√d ‖Λ‖²"
-            " tr(Γ⁻¹Λ⁻¹) tr(Λ⁻¹))."
-        ),
+        "zhang2023/lemma-5.4",
+        "claim",
+        "Lemma 5.4, (5.7)–(5.8)",
+        "Along the flow ‖∇ℓ̃‖² ≥ μ(ℓ̃ − min ℓ̃), so that ℓ̃ − min ℓ̃ shrinks at"
+        " least like e^{−μt}, with μ = σ²‖ΛΘ‖²_F [2 − √d σ²‖Γ‖] / (√d ‖Λ‖²"
+        " tr(Γ⁻¹Λ⁻¹) tr(Λ⁻¹)).",
         hypotheses="Assumption 3.3 with σ² < 2/(√d‖Γ‖)",
         formula=(
             r"{\lVert\nabla\tilde\ell\rVert}^2\ge\mu\,(\tilde\ell-"
@@ -413,13 +376,10 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/equation-5.9",
-        kind="claim",
-        locator="Lemma 5.4, (5.9)",
-        statement=(
-            "As t → ∞, u₋₁ → ‖Γ⁻¹‖_F^{1/2} and U₁₁ → ‖Γ⁻¹‖_F^{-1/2} Γ⁻¹, whatever Θ"
-            " and σ."
-        ),
+        "zhang2023/equation-5.9",
+        "claim",
+        "Lemma 5.4, (5.9)",
+        "As t → ∞, u₋₁ → ‖Γ⁻¹‖_F^{1/2} and U₁₁ → ‖Γ⁻¹‖_F^{-1/2} Γ⁻¹, whatever Θ and σ.",
         hypotheses="Assumption 3.3 with σ² < 2/(√d‖Γ‖)",
         formula=(
             r"u_{-1}\to{\lVert\Gamma^{-1}\rVert}_F^{1/2},\qquad U_{11}\to{"
@@ -427,13 +387,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/equation-a.1",
-        kind="claim",
-        locator="(A.1), proof of Lemma 5.2",
-        statement=(
-            "With u = Vec(U) and the forms H of Lemma 5.1, gradient flow is du/dt ="
-            " −2E(⟨H, uuᵀ⟩H)u + 2E(wᵀx_q H)u, for all weights."
-        ),
+        "zhang2023/equation-a.1",
+        "claim",
+        "(A.1), proof of Lemma 5.2",
+        "With u = Vec(U) and the forms H of Lemma 5.1, gradient flow is du/dt ="
+        " −2E(⟨H, uuᵀ⟩H)u + 2E(wᵀx_q H)u, for all weights.",
         hypotheses="y = ⟨w, x⟩, w ~ N(0, I), x ~ N(0, Λ)",
         formula=(
             r"\dot u=-2\,\mathbb{E}\big(\langle H,uu^\top\rangle H\big)u"
@@ -441,13 +399,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/equation-a.3",
-        kind="claim",
-        locator="(A.3)–(A.4), proof of Lemma 5.2",
-        statement=(
-            "E[wᵀx_q H] = ½(0 A; Aᵀ 0), where A is the column of blocks V_j + V_jᵀ"
-            " and V_j = (0 ΛΛ_j; 0 0) with Λ_j the j-th column of Λ."
-        ),
+        "zhang2023/equation-a.3",
+        "claim",
+        "(A.3)–(A.4), proof of Lemma 5.2",
+        "E[wᵀx_q H] = ½(0 A; Aᵀ 0), where A is the column of blocks V_j + V_jᵀ"
+        " and V_j = (0 ΛΛ_j; 0 0) with Λ_j the j-th column of Λ.",
         hypotheses="w ~ N(0, I), independent of x ~ N(0, Λ)",
         formula=(
             r"\mathbb{E}[w^\top x_q\,H]=\frac12{\begin{pmatrix}0&A\\"
@@ -457,13 +413,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/sample-covariance-square",
-        kind="claim",
-        locator="Display before (A.7), proof of Lemma 5.2",
-        statement=(
-            "The second moment Λ̂ of N inputs satisfies E[Λ̂²] = (1 + 1/N)Λ² +"
-            " tr(Λ)Λ/N = ΓΛ."
-        ),
+        "zhang2023/sample-covariance-square",
+        "claim",
+        "Display before (A.7), proof of Lemma 5.2",
+        "The second moment Λ̂ of N inputs satisfies E[Λ̂²] = (1 + 1/N)Λ² +"
+        " tr(Λ)Λ/N = ΓΛ.",
         hypotheses="inputs independent, x ~ N(0, Λ)",
         formula=(
             r"\mathbb{E}\,\hat\Lambda^2=\Big(1+\frac1N\Big)\Lambda^2+"
@@ -471,13 +425,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/lemma-a.1",
-        kind="claim",
-        locator="Lemma A.1, (5.5), (A.11)",
-        statement=(
-            "From a start with u₁₂ = u₂₁ = 0, gradient flow on the loss L is gradient"
-            " flow on ℓ̃(U₁₁, u₋₁) = tr[½u₋₁²ΓΛU₁₁ΛU₁₁ᵀ − u₋₁Λ²U₁₁ᵀ]."
-        ),
+        "zhang2023/lemma-a.1",
+        "claim",
+        "Lemma A.1, (5.5), (A.11)",
+        "From a start with u₁₂ = u₂₁ = 0, gradient flow on the loss L is gradient"
+        " flow on ℓ̃(U₁₁, u₋₁) = tr[½u₋₁²ΓΛU₁₁ΛU₁₁ᵀ − u₋₁Λ²U₁₁ᵀ].",
         hypotheses="Assumption 3.3",
         erratum_class="wording",
         remark=(
@@ -497,13 +449,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/corollary-a.2",
-        kind="claim",
-        locator="Corollary A.2 and its proof",
-        statement=(
-            "min ℓ̃ = −½tr(Λ²Γ⁻¹), and ℓ̃ − min ℓ̃ = ½‖Γ^{1/2}(u₋₁Λ^{1/2}U₁₁Λ^{1/2} −"
-            " ΛΓ⁻¹)‖²_F."
-        ),
+        "zhang2023/corollary-a.2",
+        "claim",
+        "Corollary A.2 and its proof",
+        "min ℓ̃ = −½tr(Λ²Γ⁻¹), and ℓ̃ − min ℓ̃ = ½‖Γ^{1/2}(u₋₁Λ^{1/2}U₁₁Λ^{1/2} −"
+        " ΛΓ⁻¹)‖²_F.",
         hypotheses="none: an identity in U₁₁ and u₋₁",
         erratum_class="misprint",
         remark=(
@@ -520,21 +470,19 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/lemma-a.3",
-        kind="claim",
-        locator="Lemma A.3, (A.12)",
-        statement="u₋₁² = ‖U₁₁‖²_F at all times of the flow.",
+        "zhang2023/lemma-a.3",
+        "claim",
+        "Lemma A.3, (A.12)",
+        "u₋₁² = ‖U₁₁‖²_F at all times of the flow.",
         hypotheses="Assumption 3.3, which makes it true at the start",
         formula=r"u_{-1}^2={\lVert U_{11}\rVert}_F^2",
     ),
     Entry(
-        id="zhang2023/lemma-a.4",
-        kind="claim",
-        locator="Lemma A.4, (A.13)",
-        statement=(
-            "From a balanced start with 0 < σ < (2/(√d‖Γ‖))^{1/2}, ℓ̃ is negative"
-            " at the start and u₋₁ stays positive at all times."
-        ),
+        "zhang2023/lemma-a.4",
+        "claim",
+        "Lemma A.4, (A.13)",
+        "From a balanced start with 0 < σ < (2/(√d‖Γ‖))^{1/2}, ℓ̃ is negative"
+        " at the start and u₋₁ stays positive at all times.",
         hypotheses="Assumption 3.3",
         formula=(
             r"0<\sigma^2<\frac{2}{\sqrt d\,\lVert\Gamma\rVert}\quad"
@@ -542,12 +490,10 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/lemma-a.5",
-        kind="claim",
-        locator="Lemma A.5, (A.14)",
-        statement=(
-            "At all times u₋₁ ≥ (σ²‖ΛΘ‖²_F [2 − √d σ²‖Γ‖] / (2√d ‖Λ‖²))^{1/2} > 0."
-        ),
+        "zhang2023/lemma-a.5",
+        "claim",
+        "Lemma A.5, (A.14)",
+        "At all times u₋₁ ≥ (σ²‖ΛΘ‖²_F [2 − √d σ²‖Γ‖] / (2√d ‖Λ‖²))^{1/2} > 0.",
         hypotheses="Assumption 3.3 with σ² < 2/(√d‖Γ‖)",
         formula=(
             r"u_{-1}^2\ge\frac{\sigma^2{\lVert\Lambda\Theta\rVert}_F^2\,\big[2-"
@@ -556,14 +502,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/lemma-c.1",
-        kind="claim",
-        locator="Lemma C.1 and Corollary C.2, (C.1)–(C.4)",
-        statement=(
-            "With random diagonal covariances the flow is u̇ᵢᵢ = −γᵢu₋₁²uᵢᵢ +"
-            " ξᵢu₋₁, u̇ᵢⱼ = −ζᵢⱼu₋₁²uᵢⱼ, u̇₋₁ = −u₋₁(Σγᵢuᵢᵢ² + Σζᵢⱼuᵢⱼ²) + Σξᵢuᵢᵢ,"
-            " with γ, ξ, ζ from the first three moments, and u₁₂ = u₂₁ = 0 stays."
-        ),
+        "zhang2023/lemma-c.1",
+        "claim",
+        "Lemma C.1 and Corollary C.2, (C.1)–(C.4)",
+        "With random diagonal covariances the flow is u̇ᵢᵢ = −γᵢu₋₁²uᵢᵢ +"
+        " ξᵢu₋₁, u̇ᵢⱼ = −ζᵢⱼu₋₁²uᵢⱼ, u̇₋₁ = −u₋₁(Σγᵢuᵢᵢ² + Σζᵢⱼuᵢⱼ²) + Σξᵢuᵢᵢ,"
+        " with γ, ξ, ζ from the first three moments, and u₁₂ = u₂₁ = 0 stays.",
         hypotheses="Assumption 3.3; positive entries with three moments",
         formula=(
             r"\begin{align*}\dot u_{ii}&=-\gamma_iu_{-1}^2u_{ii}+\xi_iu_{-1},"
@@ -573,14 +517,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/lemma-c.3",
-        kind="claim",
-        locator="Lemmas C.3 and C.4, (C.5)–(C.8)",
-        statement=(
-            "That flow is gradient flow on ℓ_rdm = ½u₋₁²(Σγᵢuᵢᵢ² + Σζᵢⱼuᵢⱼ²) −"
-            " u₋₁Σξᵢuᵢᵢ, whose minimum is −½Σξᵢ²/γᵢ, attained exactly where u₋₁U₁₁"
-            " = diag(ξᵢ/γᵢ); the gap to it is a sum of squares."
-        ),
+        "zhang2023/lemma-c.3",
+        "claim",
+        "Lemmas C.3 and C.4, (C.5)–(C.8)",
+        "That flow is gradient flow on ℓ_rdm = ½u₋₁²(Σγᵢuᵢᵢ² + Σζᵢⱼuᵢⱼ²) −"
+        " u₋₁Σξᵢuᵢᵢ, whose minimum is −½Σξᵢ²/γᵢ, attained exactly where u₋₁U₁₁"
+        " = diag(ξᵢ/γᵢ); the gap to it is a sum of squares.",
         hypotheses="as Corollary C.2; u₁₂ = u₂₁ = 0",
         formula=(
             r"\ell_{\mathrm{rdm}}=\frac12u_{-1}^2\Big(\sum_i\gamma_iu_{ii}^2+"
@@ -589,20 +531,18 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/lemma-c.5",
-        kind="claim",
-        locator="Lemma C.5, (C.9)",
-        statement="u₋₁² = ‖U₁₁‖_F² along the whole flow on random covariances.",
+        "zhang2023/lemma-c.5",
+        "claim",
+        "Lemma C.5, (C.9)",
+        "u₋₁² = ‖U₁₁‖_F² along the whole flow on random covariances.",
         hypotheses="Assumption 3.3",
         formula=r"u_{-1}^2={\lVert U_{11}\rVert}_F^2",
     ),
     Entry(
-        id="zhang2023/lemma-c.6",
-        kind="claim",
-        locator="Lemma C.6, (C.10)–(C.11), and its proof",
-        statement=(
-            "If σ² < 2‖E Λ_τΘ‖_F² / (√d E‖Γ_τ‖‖Λ_τ‖_F²), then u₋₁ > 0 for all time."
-        ),
+        "zhang2023/lemma-c.6",
+        "claim",
+        "Lemma C.6, (C.10)–(C.11), and its proof",
+        "If σ² < 2‖E Λ_τΘ‖_F² / (√d E‖Γ_τ‖‖Λ_τ‖_F²), then u₋₁ > 0 for all time.",
         hypotheses="Assumption 3.3, E Λ_τΘ ≠ 0",
         erratum_class="false",
         remark=(
@@ -622,13 +562,10 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/lemma-c.7",
-        kind="claim",
-        locator="Lemma C.7, (C.12)",
-        statement=(
-            "Along the flow u₋₁² ≥ σ²[2‖E Λ_τΘ‖_F² − √dσ²E‖Γ_τ‖‖Λ_τ‖_F²] / (2√d‖E"
-            " Λ_τ²‖)."
-        ),
+        "zhang2023/lemma-c.7",
+        "claim",
+        "Lemma C.7, (C.12)",
+        "Along the flow u₋₁² ≥ σ²[2‖E Λ_τΘ‖_F² − √dσ²E‖Γ_τ‖‖Λ_τ‖_F²] / (2√d‖E Λ_τ²‖).",
         hypotheses="Assumption 3.3 and (C.10)",
         formula=(
             r"u_{-1}^2\ge\frac{\sigma^2\big[2{\lVert\mathbb{E}\,\Lambda_\tau\Theta"
@@ -638,14 +575,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/lemma-c.8",
-        kind="claim",
-        locator="Lemma C.8, (C.13)–(C.14)",
-        statement=(
-            "Along the flow ‖∇ℓ_rdm‖² ≥ ν(ℓ_rdm − min ℓ_rdm), where ν is min{γᵢ,"
-            " ζᵢⱼ} times the bound of Lemma C.7 on u₋₁², so the gap decays at least"
-            " like e^{−νt}."
-        ),
+        "zhang2023/lemma-c.8",
+        "claim",
+        "Lemma C.8, (C.13)–(C.14)",
+        "Along the flow ‖∇ℓ_rdm‖² ≥ ν(ℓ_rdm − min ℓ_rdm), where ν is min{γᵢ,"
+        " ζᵢⱼ} times the bound of Lemma C.7 on u₋₁², so the gap decays at least"
+        " like e^{−νt}.",
         hypotheses="Assumption 3.3 and (C.10)",
         formula=(
             r"{\lVert\nabla\ell_{\mathrm{rdm}}\rVert}^2"
@@ -653,13 +588,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/equation-c.15",
-        kind="claim",
-        locator="Lemma C.8, (C.15)",
-        statement=(
-            "The flow on random covariances ends at u₋₁ = [Σξᵢ/γᵢ]^{1/4} and uᵢᵢ ="
-            " [Σξⱼ²/γⱼ²]^{−1/4} ξᵢ/γᵢ."
-        ),
+        "zhang2023/equation-c.15",
+        "claim",
+        "Lemma C.8, (C.15)",
+        "The flow on random covariances ends at u₋₁ = [Σξᵢ/γᵢ]^{1/4} and uᵢᵢ ="
+        " [Σξⱼ²/γⱼ²]^{−1/4} ξᵢ/γᵢ.",
         hypotheses="Assumption 3.3 and (C.10)",
         erratum_class="misprint",
         erratum=(
@@ -676,14 +609,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        id="zhang2023/lemmas-d",
-        kind="claim",
-        locator="Lemmas D.1–D.4",
-        statement=(
-            "Rules of matrix calculus and vectorisation; E[xxᵀAxxᵀ] = Λ(A + Aᵀ)Λ +"
-            " tr(AΛ)Λ; tr(UᵀV) ≤ Σσᵢ(U)σᵢ(V) ≤ ‖U‖Σσᵢ(V) ≤ √d‖U‖‖V‖_F; and for"
-            " semi-definite A, B: tr(AB) ≥ 0, and AB ⪰ 0 if and only if AB = BA."
-        ),
+        "zhang2023/lemmas-d",
+        "claim",
+        "Lemmas D.1–D.4",
+        "Rules of matrix calculus and vectorisation; E[xxᵀAxxᵀ] = Λ(A + Aᵀ)Λ +"
+        " tr(AΛ)Λ; tr(UᵀV) ≤ Σσᵢ(U)σᵢ(V) ≤ ‖U‖Σσᵢ(V) ≤ √d‖U‖‖V‖_F; and for"
+        " semi-definite A, B: tr(AB) ≥ 0, and AB ⪰ 0 if and only if AB = BA.",
         hypotheses=(
             "x ~ N(0, Λ); U, V ∈ ℝ^{d×n} with d ≤ n; ⪰ 0 means symmetric and"
             " semi-definite (without symmetry the last equivalence is false)."

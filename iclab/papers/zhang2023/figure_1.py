@@ -20,17 +20,18 @@ from matplotlib.figure import Figure as Picture
 from iclab.algorithms import LeastSquares
 from iclab.core import AbstractPredictor, require
 from iclab.evaluation import error_curve
-from iclab.evidence import Evidence, Sentence, Tables, largest, setting, smallest
-from iclab.models import GPT2, load, shipped, shipped_manifests
-from iclab.papers._drawing import (
-    BLACK,
-    GREY,
-    legend_below,
-    log_scale,
-    panel,
-    parts,
-    sheet,
+from iclab.evidence import (
+    Evidence,
+    Sentence,
+    Tables,
+    at_least,
+    at_most,
+    largest,
+    says,
+    setting,
 )
+from iclab.models import GPT2, load, shipped, shipped_manifests
+from iclab.papers import _drawing as drawing
 from iclab.papers._training_runs import shared_key
 from iclab.papers.zhang2023._gpt2_training import Settings as Training, build
 from iclab.tasks import AbstractTask, Exponential, Fixed, LinearRegression
@@ -253,7 +254,7 @@ def draw(tables: Tables) -> Picture:
     """Four panels, a curve a model, intervals shaded, the legend below."""
     first = next(iter(tables.values()))
     d = int(first["dimension"])
-    picture = sheet(
+    picture = drawing.sheet(
         8.0,
         "GPT-2 trained on prompts with fixed or random covariance",
         f"d = {d}; error on the query divided by that of predicting 0, mean over "
@@ -261,31 +262,33 @@ def draw(tables: Tables) -> Picture:
         "Dotted verticals: N, the longest context in training. Linear attention was "
         "trained on random covariances.",
     )
-    (page,) = parts(picture, 1, 1)
+    (page,) = drawing.parts(picture, 1, 1)
     axes = list(page.subplots(2, 2, sharex=True, sharey=True).flat)
     for letter, axis, name in zip("abcd", axes, PANELS, strict=True):
         x = "examples in context, M" if letter in "cd" else ""
         y = "error" if letter in "ac" else ""
-        panel(axis, f"({letter}) test: {name}", x, y)
+        drawing.panel(axis, f"({letter}) test: {name}", x, y)
         if "least squares" in tables:
-            _curve(axis, tables["least squares"], name, "least squares", BLACK, "-")
-        axis.axhline(1.0, color=GREY, linestyle="--", label="zero predictor")
+            _curve(
+                axis, tables["least squares"], name, "least squares", drawing.BLACK, "-"
+            )
+        axis.axhline(1.0, color=drawing.GREY, linestyle="--", label="zero predictor")
         limit = float(first[f"{name}: LSA limit"])
         label = "linear attention, M, N → ∞"
-        axis.axhline(limit, color=BLACK, linestyle="--", label=label)
+        axis.axhline(limit, color=drawing.BLACK, linestyle="--", label=label)
         for job, colour, style in _styles(tables):
             covariance, context, *rest = job.split()
             label = f"{covariance}, N = {context}" + ", no positions" * bool(rest)
             _curve(axis, tables[job], name, label, colour, style)
-            axis.axvline(int(context), color=GREY, linestyle=":", linewidth=0.7)
-        log_scale(axis, (1,))
+            axis.axvline(int(context), color=drawing.GREY, linestyle=":", linewidth=0.7)
+        drawing.log_scale(axis, (1,))
     # Least squares is exact from M = d on, far below.
     axes[0].set_ylim(1e-3, 100)
-    legend_below(page, axes, 4)
+    drawing.legend_below(page, axes, 4)
     return picture
 
 
-def said(tables: Tables) -> list[Sentence]:
+def paper_statements(tables: Tables) -> list[Sentence]:
     """What Section 4.3 and the caption say that a reader sees."""
     fixed, random, _ = _models(tables)
     plain = [*fixed, *random]
@@ -294,122 +297,103 @@ def said(tables: Tables) -> list[Sentence]:
     size = "" if d == 20 else f"the size, d = {d} for 20 and fewer layers than twelve"
     text = "Section 4.3, text on Figure 1"
     return [
-        Sentence(
+        says(
             "Trained on the fixed covariance, models succeed on random covariances "
             "with c = 1, better than linear attention can.",
             text,
-            (
-                Evidence(
-                    "Largest error at M = N, against the limit of linear attention",
-                    largest([_at_end(tables[job], c1) for job in fixed]),
-                    "<=",
-                    float(exact[f"{c1}: LSA limit"]),
-                    reason="the black dashed line of the figure, exact",
-                ),
+            at_most(
+                "Largest error at M = N, against the limit of linear attention",
+                [_at_end(tables[job], c1) for job in fixed],
+                float(exact[f"{c1}: LSA limit"]),
+                "the black dashed line of the figure, exact",
             ),
         ),
-        Sentence(
+        says(
             "At c = 4 and 9 they are unsuccessful.",
             text,
-            tuple(
-                Evidence(
+            *tuple(
+                at_least(
                     f"Largest error at M = N, c = {c}, of predicting 0",
                     largest(
                         [_at_end(tables[job], f"random, c = {c}") for job in fixed]
                     ),
-                    ">=",
                     0.5,
-                    reason="half of the error is left",
-                    in_view=True,
+                    "half of the error is left",
+                    post_hoc=True,
                     name=f"unsuccessful_{c}",
                 )
                 for c in (4, 9)
             ),
-            blame=size,
+            caveat=size,
         ),
-        Sentence(
+        says(
             "At c = 4 and 9 training on random covariances is better.",
             text,
-            tuple(
-                Evidence(
+            *tuple(
+                at_least(
                     f"Errors at M = N, c = {c}, fixed over random, geometric mean",
                     _gain(tables, fixed, random, f"random, c = {c}"),
-                    ">=",
                     1.0,
-                    reason="better means less error",
+                    "better means less error",
                 )
                 for c in (4, 9)
             ),
         ),
-        Sentence(
+        says(
             "At c = 9 they still fail to match least squares.",
             text,
-            (
-                Evidence(
-                    "Smallest error at M = N, where least squares has none",
-                    smallest([_at_end(tables[job], "random, c = 9") for job in random]),
-                    ">=",
-                    0.05,
-                    reason="a twentieth of the error of predicting 0",
-                    in_view=True,
-                ),
+            at_least(
+                "Smallest error at M = N, where least squares has none",
+                [_at_end(tables[job], "random, c = 9") for job in random],
+                0.05,
+                "a twentieth of the error of predicting 0",
+                post_hoc=True,
             ),
         ),
-        Sentence(
+        says(
             "Past the training length errors spike, whatever the covariances of "
             "training and test.",
             "Section 4.3 and caption",
-            (
-                Evidence(
-                    "Largest error beyond N over that at N, smallest of all models, in "
-                    "the distribution of their training",
-                    smallest([_spike(tables[job], _home(job)) for job in plain]),
-                    ">=",
-                    2.0,
-                    reason="twice the error is more than sampling explains",
-                ),
+            at_least(
+                "Largest error beyond N over that at N, smallest of all models, in "
+                "the distribution of their training",
+                [_spike(tables[job], _home(job)) for job in plain],
+                2.0,
+                "twice the error is more than sampling explains",
             ),
         ),
-        Sentence(
+        says(
             "The spike appears to be smaller for prompts of higher variance.",
             text,
-            (
-                Evidence(
-                    "Spike at c = 9 over that at c = 1, geometric mean over models",
-                    _mean(
-                        _spike(tables[job], "random, c = 9") / _spike(tables[job], c1)
-                        for job in plain
-                    ),
-                    "<=",
-                    1.0,
-                    reason="smaller",
+            at_most(
+                "Spike at c = 9 over that at c = 1, geometric mean over models",
+                _mean(
+                    _spike(tables[job], "random, c = 9") / _spike(tables[job], c1)
+                    for job in plain
                 ),
+                1.0,
+                "smaller",
             ),
             main=False,
-            blame=size,
+            caveat=size,
         ),
-        Sentence(
+        says(
             "Models trained on random covariances have smaller errors when their "
             "training contexts are longer.",
             "caption",
-            (
-                Evidence(
-                    "Errors at M = N on random covariances with c = 1, longest over "
-                    "shortest N",
-                    largest(
-                        [
-                            _at_end(tables[long], c1) / _at_end(tables[short], c1)
-                            for short, long in zip(random[:1], random[-1:], strict=True)
-                            if short != long
-                        ]
-                    ),
-                    "<=",
-                    1.0,
-                    reason="smaller",
-                ),
+            at_most(
+                "Errors at M = N on random covariances with c = 1, longest over "
+                "shortest N",
+                [
+                    _at_end(tables[long], c1) / _at_end(tables[short], c1)
+                    for short, long in zip(random[:1], random[-1:], strict=True)
+                    if short != long
+                ],
+                1.0,
+                "smaller",
             ),
             main=False,
-            blame=size,
+            caveat=size,
         ),
     ]
 
@@ -420,39 +404,35 @@ def expect(tables: Tables) -> list[Evidence]:
     exact = tables["least squares"]
     c1 = "random, c = 1"
     return [
-        Evidence(
+        at_most(
             "Trained and tested on the fixed covariance, models come close to least "
             "squares: largest ratio of errors, averaged over M = 1 … N",
-            largest([_ratio(tables[job], exact, "fixed") for job in fixed]),
-            "<=",
+            [_ratio(tables[job], exact, "fixed") for job in fixed],
             1.5,
-            reason="half as much again",
-            in_view=True,
+            "half as much again",
+            post_hoc=True,
         ),
-        Evidence(
+        at_most(
             "Where least squares is exact they are nearly so: largest error at M = N",
-            largest([_at_end(tables[job], "fixed") for job in fixed]),
-            "<=",
+            [_at_end(tables[job], "fixed") for job in fixed],
             0.1,
-            reason="a tenth of the error of predicting 0",
-            in_view=True,
+            "a tenth of the error of predicting 0",
+            post_hoc=True,
         ),
-        Evidence(
+        at_most(
             "Models that were trained on random covariances beat the limit of linear "
             "attention too: largest error at M = N, c = 1",
-            largest([_at_end(tables[job], c1) for job in random]),
-            "<=",
+            [_at_end(tables[job], c1) for job in random],
             float(exact[f"{c1}: LSA limit"]),
-            reason="the black dashed line of the figure, exact",
+            "the black dashed line of the figure, exact",
         ),
-        Evidence(
+        at_most(
             "Without positional encoding errors do not spike: largest ratio of errors "
             "beyond N to that at N",
-            largest([_spike(tables[job], _home(job)) for job in blind]),
-            "<=",
+            [_spike(tables[job], _home(job)) for job in blind],
             1.5,
-            reason="well below the twofold that counts as a spike",
-            in_view=True,
+            "well below the twofold that counts as a spike",
+            post_hoc=True,
         ),
     ]
 

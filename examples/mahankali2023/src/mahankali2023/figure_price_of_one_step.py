@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure as Picture
 
 from iclab.evaluation import error_curve
-from iclab.evidence import Evidence, Tables, largest, setting
+from iclab.evidence import Evidence, Tables, at_most, largest, setting
 from iclab.tasks import LinearRegression
 from mahankali2023._predictors import BayesRidge, OneStep
 from mahankali2023._steps import one_step_loss
@@ -93,18 +93,16 @@ def expect(tables: Tables) -> list[Evidence]:
     ]
     ratios = [largest(table["ridge"] / table["step"]) for table in tables.values()]
     return [
-        Evidence(
+        at_most(
             "one step errs by d(1 − nη); largest deviation in standard errors",
-            largest(scores),
-            "<=",
+            scores,
             5.0,
-            reason="five standard errors: once in a million points by chance",
+            "five standard errors: once in a million points by chance",
         ),
-        Evidence(
+        at_most(
             "ridge regression is nowhere above; largest ratio of the errors",
-            largest(ratios),
-            "<=",
+            ratios,
             1.0,
-            reason="the Bayes rule is below every other, on common prompts too",
+            "the Bayes rule is below every other, on common prompts too",
         ),
     ]
