@@ -10,8 +10,9 @@ import numpy as np
 
 from iclab import papers, show
 from iclab.evidence import Claim, Entry, Measured, Verdict, case_key, case_verdict
-from iclab.explore._chart import GREY, STYLES, Axis, Chart, Style, around
 from iclab.explore._settings import Settings, number
+from iclab.show import STYLES, Axis, Chart, Style, around
+from iclab.show.palette import BRIGHT_GREY as GREY
 
 SCALE = "smoke"
 _MOST_ENTRIES = 40
