@@ -20,6 +20,7 @@ _ROLES = {
     "tasks": "pillars that never meet",
     "results": "what a run left",
     "core": "what all stand on",
+    "show": "how it is shown",
 }
 
 

@@ -20,8 +20,8 @@ from sphinx.errors import ExtensionError
 from iclab.evidence import ERRATUM_CLASSES, Evidence, Sentence
 from iclab.papers import rooms
 from iclab.report._items import Item, items, opening
-from iclab.show import number
 from iclab.results import Run, read_run
+from iclab.show import number
 
 DOCS = Path(__file__).parents[1]
 _RECORDS = DOCS.parent / "records"

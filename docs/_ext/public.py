@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "iclab"
-# Its names are words of the command line, which have a page of their own.
-NOT_MODULES = ("cli", "__main__")
+# The words of the command line have a page of their own; what the package shows itself
+# with is no promise to anybody.
+NOT_MODULES = ("cli", "show", "__main__")
 
 _ARRAYS = {
     "Float": "Array",

@@ -12,8 +12,8 @@ from typing import Any
 import anywidget
 import traitlets
 
-from iclab.explore._chart import Chart
 from iclab.explore._settings import Settings
+from iclab.show import Chart
 from iclab.show.palette import BRIGHT_BLUE, ORANGE
 
 _HERE = Path(__file__).parent

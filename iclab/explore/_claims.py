@@ -19,8 +19,9 @@ from iclab.evidence import (
     case_key,
     case_verdict,
 )
-from iclab.explore._chart import GREY, STYLES, Axis, Chart, Style, around
 from iclab.explore._settings import Settings, number
+from iclab.show import STYLES, Axis, Chart, Style, around
+from iclab.show.palette import BRIGHT_GREY as GREY
 
 SCALE = "smoke"
 _MOST_ENTRIES = 40

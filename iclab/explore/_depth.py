@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iclab.explore._chart import GREY, STYLES, Axis, Chart, Style, around
 from iclab.explore._settings import Settings, number
+from iclab.show import STYLES, Axis, Chart, Style, around
+from iclab.show.palette import BRIGHT_GREY as GREY
 from iclab.theory import (
     looped_optimum,
     loss_by_test_loops,

@@ -18,19 +18,11 @@ from jaxtyping import Array, Float, Int
 from iclab.algorithms import LeastSquares, Ridge
 from iclab.core import AbstractPredictor, Prompt
 from iclab.evaluation import common_prompts
-from iclab.explore._chart import (
-    BLUE,
-    ORANGE,
-    STYLES,
-    VERMILION,
-    Axis,
-    Chart,
-    Style,
-    around,
-)
 from iclab.explore._settings import Settings, choice, number, numbers
 from iclab.models import shipped, shipped_manifests
 from iclab.probes import Filter, spectral_filter
+from iclab.show import STYLES, Axis, Chart, Style, around
+from iclab.show.palette import BRIGHT_BLUE as BLUE, ORANGE, VERMILION
 from iclab.tasks import LinearRegression
 
 DIMENSION = 5

@@ -11,17 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from iclab.evaluation import ErrorCurve, HeavyTails, error_curve
-from iclab.explore._chart import (
-    BLUE,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    STYLES,
-    Axis,
-    Chart,
-    around,
-)
 from iclab.explore._settings import Settings, number, numbers
+from iclab.show import STYLES, Axis, Chart, around
+from iclab.show.palette import BRIGHT_BLUE as BLUE, GREEN, ORANGE, PURPLE
 from iclab.tasks import LinearRegression, NoisyLabels, QueryShift
 from iclab.theory import lsa_risk, optimal_preconditioner
 from iclab.training import trained_lsa

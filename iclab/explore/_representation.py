@@ -10,9 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from iclab.explore._chart import GREY, STYLES, Axis, Chart, Style, around, heat_map
 from iclab.explore._settings import Settings, choice, number
 from iclab.models import MultiHeadSoftmax
+from iclab.show import STYLES, Axis, Chart, Style, around, heat_map
+from iclab.show.palette import BRIGHT_GREY as GREY
 from iclab.tasks import Representation
 from iclab.theory import representation_optimum_closed
 from iclab.training import Diverged, Exact, Hook, exact_gap, fit, two_rates

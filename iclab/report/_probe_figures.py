@@ -50,15 +50,25 @@ def _log(axis: Axes, which: str) -> None:
     one.set_minor_formatter(NullFormatter())
 
 
+def _panels(
+    count: int, height: float, label: str, *, sharey: bool = True
+) -> tuple[Picture, list[Axes]]:
+    """A page of so many panels, three in a row, with a label at the left ones."""
+    columns = min(count, 3)
+    rows = -(-count // columns)
+    picture = Picture(figsize=(_WIDTH, height * rows), layout="constrained", dpi=120)
+    axes: Any = picture.subplots(rows, columns, squeeze=False, sharey=sharey)
+    for number, axis in enumerate(axes.flat):
+        axis.set_visible(number < count)
+        if number % columns == 0:
+            axis.set_ylabel(label, fontsize=9.5)
+    return picture, list(axes.flat)[:count]
+
+
 def _filters(record: Mapping[str, Any]) -> Picture:
     contexts = record["contexts"]
-    columns = min(len(contexts), 3)
-    rows = -(-len(contexts) // columns)
-    picture = Picture(figsize=(_WIDTH, 3.3 * rows), layout="constrained", dpi=120)
-    axes: Any = picture.subplots(rows, columns, squeeze=False, sharey=True)
-    for axis in list(axes.flat)[len(contexts) :]:
-        axis.set_visible(False)
-    for axis, one in zip(axes.flat, contexts, strict=False):
+    picture, axes = _panels(len(contexts), 3.3, "filter λg(λ)")
+    for axis, one in zip(axes, contexts, strict=True):
         curve, family = one["filter"], one["family"]
         lam = np.array(curve["lambda"])
         title = f"{one['context']} examples, R² = {curve['r2']:.3f}"
@@ -78,9 +88,7 @@ def _filters(record: Mapping[str, Any]) -> Picture:
         axis.legend(fontsize=8, frameon=False, loc="upper left")
     values = np.concatenate([one["filter"]["value"] for one in contexts])
     low, high = min(0.0, values.min()), max(1.3, values.max())
-    axes[0, 0].set_ylim(max(low, -1.0) - 0.08, min(high, 3.0) + 0.3)
-    for axis in axes[:, 0]:
-        axis.set_ylabel("filter λg(λ)", fontsize=9.5)
+    axes[0].set_ylim(max(low, -1.0) - 0.08, min(high, 3.0) + 0.3)
     return picture
 
 
@@ -147,14 +155,9 @@ def _layers(record: Mapping[str, Any]) -> Picture:
 
 
 def _shifts(record: Mapping[str, Any]) -> Picture:
-    shifts = record["shifts"]
-    columns = 3
-    rows = -(-len(shifts) // columns)
-    picture = Picture(figsize=(_WIDTH, 2.9 * rows), layout="constrained", dpi=120)
-    axes: Any = picture.subplots(rows, columns, squeeze=False)
-    for axis in list(axes.flat)[len(shifts) :]:
-        axis.set_visible(False)
-    for axis, one in zip(axes.flat, shifts, strict=False):
+    shifts, label = record["shifts"], "E(ŷ − y)² / E y²"
+    picture, axes = _panels(len(shifts), 2.9, label, sharey=False)
+    for axis, one in zip(axes, shifts, strict=True):
         x = np.array(one["setting"])
         panel(axis, one["name"].capitalize(), one["meaning"])
         axis.xaxis.label.set_fontsize(8.5)
@@ -177,21 +180,14 @@ def _shifts(record: Mapping[str, Any]) -> Picture:
             axis.set_xticks(x, [f"{v:g}" for v in x])
             axis.xaxis.set_minor_locator(NullLocator())
         axis.legend(fontsize=8, frameon=False)
-    for axis in axes[:, 0]:
-        axis.set_ylabel("E(ŷ − y)² / E y²", fontsize=9.5)
     return picture
 
 
 def _shift_filters(record: Mapping[str, Any]) -> Picture:
     """A curve for every setting, light to dark."""
     shifts = record["shifts"]
-    columns = 3
-    rows = -(-len(shifts) // columns)
-    picture = Picture(figsize=(_WIDTH, 2.9 * rows), layout="constrained", dpi=120)
-    axes: Any = picture.subplots(rows, columns, squeeze=False, sharey=True)
-    for axis in list(axes.flat)[len(shifts) :]:
-        axis.set_visible(False)
-    for axis, one in zip(axes.flat, shifts, strict=False):
+    picture, axes = _panels(len(shifts), 2.9, "filter λg(λ)")
+    for axis, one in zip(axes, shifts, strict=True):
         panel(axis, one["name"].capitalize(), "eigenvalue λ of S")
         axis.axhline(1, color=GREY, lw=1, ls=":")
         # All would hide each other: every second where there are many.
@@ -206,7 +202,5 @@ def _shift_filters(record: Mapping[str, Any]) -> Picture:
             axis.plot(lam, one["filter"][j], "o-", ms=3, color=color, label=label)
         _log(axis, "x")
         axis.legend(fontsize=7.5, frameon=False, title_fontsize=8)
-    axes[0, 0].set_ylim(-0.4, 1.6)
-    for axis in axes[:, 0]:
-        axis.set_ylabel("filter λg(λ)", fontsize=9.5)
+    axes[0].set_ylim(-0.4, 1.6)
     return picture

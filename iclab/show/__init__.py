@@ -4,6 +4,17 @@ Imports nothing of iclab and nothing that takes long.
 """
 
 from iclab.show import palette as palette
+from iclab.show._chart import (
+    STYLES as STYLES,
+    Axis as Axis,
+    Chart as Chart,
+    Style as Style,
+    around as around,
+    curves as curves,
+    diverging as diverging,
+    heat_map as heat_map,
+    tag as tag,
+)
 from iclab.show._numbers import (
     counted as counted,
     duration as duration,
@@ -22,12 +33,7 @@ from iclab.show._progress import (
     Terminal as Terminal,
     display as display,
 )
-from iclab.show._table import (
-    curves as curves,
-    panel as panel,
-    svg as svg,
-    table as table,
-)
+from iclab.show._table import panel as panel, svg as svg, table as table
 from iclab.show._terminal import (
     CONTROL as CONTROL,
     CannotWrite as CannotWrite,

@@ -50,25 +50,23 @@ class Task:
 
     def done(self, now: float, usual: float | None) -> float:
         """How much of it is done: by its own words, or by what is expected or usual."""
-        seconds = self.expected or usual
         if self.how is not None:
             return 1.0
+        seconds = self.expected or usual
         if self.begun is None or self.share or not seconds:
             return self.share
         return min((now - self.begun) / seconds, _SILENT)
 
     def cells(self, now: float, *, over: bool = False) -> tuple[str, str, str, str]:
         """Its row in a table: name, state, words, time."""
-        seconds, state, words = self.seconds, self.how or "", self.words
         if self.how is not None:
             words = "from the store" if self.cached else ""
-        elif self.begun is None:
-            state = "waiting"
-        else:
-            state = "stopped" if over else "running"
-            state = f"{100 * self.share:.0f} %" if self.share and not over else state
-            seconds = now - self.begun
-        return self.name, state, words, "" if seconds is None else duration(seconds)
+            return self.name, self.how, words, duration(self.seconds or 0.0)
+        if self.begun is None:
+            return self.name, "waiting", "", ""
+        state = f"{100 * self.share:.0f} %" if self.share else "running"
+        state = "stopped" if over else state
+        return self.name, state, self.words, duration(now - self.begun)
 
 
 class Display:
@@ -87,12 +85,11 @@ class Display:
         """
         names = total if isinstance(total, Mapping) else {}
         self.total = total if isinstance(total, int) else len(total)
-        self.named = bool(names)
-        self.title, self.unit, self.words = title, unit, ""
+        self.named, self.title, self.unit, self.words = bool(names), title, unit, ""
         self.tasks = {name: Task(name, seconds) for name, seconds in names.items()}
-        self.ended_last: list[Task] = []
+        self.finished: list[Task] = []
         self.start, self.over = time.monotonic(), False
-        self.open()
+        self._open()
         return self
 
     def __enter__(self) -> Self:
@@ -106,32 +103,25 @@ class Display:
         task = self._task(name)
         if task.begun is None:
             task.begun, task.first, task.share = time.monotonic(), share, share
-            self.changed(task)
+            self._changed(task)
 
     def told(self, name: str, share: float, words: str = "") -> None:
         """So much of a task is done; without a name, what the whole is at."""
-        if not name:
+        if name:
+            task = self._task(name)
+            task.share, task.words = share, words or task.words
+        else:
             self.words = words
-            return self.changed()
-        task = self._task(name)
-        task.share, task.words = share, words or task.words
-        return self.changed()
+        self._changed()
 
     def ended(
-        self,
-        name: str,
-        how: str = "",
-        *,
-        seconds: float | None = None,
-        cached: bool = False,
+        self, name: str, how: str = "", *, seconds: float = 0.0, cached: bool = False
     ) -> None:
         """A task has ended: how (a verdict, "failed"), and whether it was cached."""
         task = self._task(name)
-        now = time.monotonic()
-        task.seconds = now - (task.begun or now) if seconds is None else seconds
-        task.how, task.cached = how, cached
-        self.ended_last.append(task)
-        self.changed()
+        task.how, task.seconds, task.cached = how, seconds, cached
+        self.finished.append(task)
+        self._changed()
 
     def note(self, line: str, *, minor: bool = False, how: str = "") -> None:
         """A line that stays; a minor one where only lines are shown."""
@@ -140,58 +130,29 @@ class Display:
         """Nothing happens any more."""
         if not self.over:
             self.over = True
-            self.end()
-
-    def open(self) -> None:
-        """Begin to show."""
-
-    def end(self) -> None:
-        """Show a last time."""
-
-    def changed(self, begun: Task | None = None) -> None:
-        """Something has changed: perhaps a task has begun."""
-
-    def _task(self, name: str) -> Task:
-        return self.tasks.setdefault(name, Task(name))
-
-    def _work(self, now: float) -> tuple[float, float, float]:
-        """Work that is done, of all, and before this began, in seconds or in tasks."""
-        every = [task for task in list(self.tasks.values()) if not task.cached]
-        known = [
-            seconds for task in every if (seconds := task.expected or task.seconds)
-        ]
-        usual = sum(known) / len(known) if known else None
-        done = first = 0.0
-        whole = (usual or 1.0) * (self.total - len(self.tasks))
-        for task in every:
-            weight = task.expected or usual or 1.0
-            done += weight * task.done(now, usual)
-            first += weight * task.first
-            whole += weight
-        return done, whole, first
-
-    def share(self, now: float) -> float:
-        """How much of everything is done; what was cached is done."""
-        done, whole, _ = self._work(now)
-        cached = sum(task.cached for task in list(self.tasks.values()))
-        new = done / whole if whole else 1.0
-        return (cached + new * (self.total - cached)) / max(self.total, 1)
+            self._end()
 
     def left(self, now: float) -> float | None:
         """Seconds to the end, if it goes on as it went; None if that is unknown."""
         done, whole, first = self._work(now)
-        new = done - first
-        few = new < _TELLING * (whole - first) and self.total > 1
-        if few or new <= 0:
+        few = self.total > 1 and done - first < _TELLING * (whole - first)
+        if few or done <= first:
             return None
-        return (now - self.start) * (whole - done) / new
+        return (now - self.start) * (whole - done) / (done - first)
+
+    def share(self, now: float) -> float:
+        """How much of everything is done; what was cached is done."""
+        done, whole, _ = self._work(now)
+        cached = sum(task.cached for task in self.finished)
+        new = (self.total - cached) * (done / whole if whole else 1.0)
+        return (cached + new) / max(self.total, 1)
 
     def status(self, now: float) -> str:
         """Where it stands, in a line."""
-        counts = Counter(one.how for one in self.ended_last if one.how)
+        counts = Counter(one.how for one in self.finished if one.how)
         order = [*VERDICTS, *(how for how in counts if how not in VERDICTS)]
-        cached = sum(one.cached for one in self.ended_last)
-        parts = [of(len(self.ended_last), self.total, self.unit)]
+        cached = sum(one.cached for one in self.finished)
+        parts = [of(len(self.finished), self.total, self.unit)]
         if self.total == 1 and not self.named:
             parts = [one.words for one in self.tasks.values()]
         parts += [", ".join(f"{counts[how]} {how}" for how in order if counts[how])]
@@ -207,10 +168,32 @@ class Display:
         every = list(self.tasks.values()) if self.named else []
         running = [task for task in every if task.running][:most]
         most -= len(running)
-        ended = self.ended_last[-most:] if most and self.named else []
-        most -= len(ended)
+        ended = self.finished[-most:] if most and self.named else []
         waiting = [task for task in every if task.begun is None and task.how is None]
-        return [*ended, *running, *([] if self.over else waiting[:most])]
+        return [*ended, *running, *waiting[: 0 if self.over else most - len(ended)]]
+
+    def _task(self, name: str) -> Task:
+        return self.tasks.setdefault(name, Task(name))
+
+    def _work(self, now: float) -> tuple[float, float, float]:
+        """Work that is done, of all, and before this began, in seconds or in tasks."""
+        every = [task for task in list(self.tasks.values()) if not task.cached]
+        known = [one for task in every if (one := task.expected or task.seconds)]
+        usual = sum(known) / len(known) if known else None
+        done, first = 0.0, 0.0
+        whole = (usual or 1.0) * (self.total - len(self.tasks))
+        for task in every:
+            weight = task.expected or usual or 1.0
+            done += weight * task.done(now, usual)
+            first += weight * task.first
+            whole += weight
+        return done, whole, first
+
+    def _open(self) -> None: ...
+
+    def _changed(self, begun: Task | None = None) -> None: ...
+
+    def _end(self) -> None: ...
 
 
 class Lines(Display):
@@ -221,35 +204,32 @@ class Lines(Display):
     def __init__(self, out: TextIO | None = None, patience: float = _LONGEST):
         self._out, self._patience = out, patience
 
-    def open(self) -> None:
-        """Begin to look at the clock."""
-        self._said: float | None = None
-        self._ends = threading.Event()
-        self._clock = threading.Thread(target=self._tick, daemon=True)
-        self._clock.start()
-
-    def changed(self, begun: Task | None = None) -> None:
-        """Say what has begun, if anything has, or else how far all is."""
-        if begun is None:
-            self._say_status()
-        elif self.named and self._out is not None:
-            self._say(f"begins     {begun.name}")
-
     def note(self, line: str, *, minor: bool = False, how: str = "") -> None:
         """Print the line."""
         if self._out is not None:
             print(line, file=self._out, flush=True)
 
-    def end(self) -> None:
-        """Say how far it came, if nobody else does."""
-        self._ends.set()
+    def _open(self) -> None:
+        self._said: float | None = None
+        self._closed = threading.Event()
+        self._clock = threading.Thread(target=self._tick, daemon=True)
+        self._clock.start()
+
+    def _changed(self, begun: Task | None = None) -> None:
+        if begun is None:
+            self._say_status()
+        elif self.named and self._out is not None:
+            self._say(f"begins     {begun.name}")
+
+    def _end(self) -> None:
+        self._closed.set()
         self._clock.join()
         if not self.named and time.monotonic() - self.start >= self._patience:
             self._say(self.status(time.monotonic()))
 
     def _tick(self) -> None:
         """Say it too while nothing happens; the first line is better with news."""
-        while not self._ends.wait(1.0):
+        while not self._closed.wait(1.0):
             if self._said is not None or time.monotonic() - self.start >= _LONGEST:
                 self._say_status()
 
@@ -258,9 +238,9 @@ class Lines(Display):
         enough = min(max((now - self.start) / 10, _SHORTEST), _LONGEST)
         since = enough if self._said is None else now - self._said
         if since >= enough and now - self.start >= self._patience:
-            running = [task for task in self.shown(_ROWS) if task.running]
-            rows = (" ".join(task.cells(now)).split() for task in running)
-            self._say(" · ".join([self.status(now), *map(" ".join, rows)]))
+            running = [task.cells(now) for task in self.shown(_ROWS) if task.running]
+            rows = [" ".join(cell for cell in row if cell) for row in running]
+            self._say(" · ".join([self.status(now), *rows]))
 
     def _say(self, text: str) -> None:
         self._said = time.monotonic()
@@ -272,25 +252,6 @@ class Terminal(Display):
 
     def __init__(self, console: "Console"):
         self.console = console
-
-    def open(self) -> None:
-        """Begin to draw."""
-        from rich.live import Live
-
-        # No redirection: nothing else prints meanwhile, and JSON needs the real thing.
-        self._live = Live(
-            get_renderable=self.picture,
-            console=self.console,
-            refresh_per_second=2,
-            transient=self.total == 1,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
-        self._live.start()
-
-    def end(self) -> None:
-        """Draw a last time."""
-        self._live.stop()
 
     def note(self, line: str, *, minor: bool = False, how: str = "") -> None:
         """Print the line above the table."""
@@ -309,64 +270,50 @@ class Terminal(Display):
         now, wide = time.monotonic(), self.console.width
         rows = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
         # Widths that stay while tasks come and go.
-        longest = max(map(len, self.tasks), default=0) if self.named else 0
-        width = min(longest, max(wide - 42, 10))
-        for name, size in zip((self.unit, *_HEAD), (width, 11, 14, 8), strict=True):
+        first = min(max(map(len, [*self.tasks, ""])), max(wide - 42, 10))
+        sizes = (first, 11, 14, 8)
+        for name, size in zip((self.unit, *_HEAD), sizes, strict=True):
             rows.add_column(name, no_wrap=True, width=size, overflow="ellipsis")
         for task in self.shown(max(self.console.size.height - 3, 3)):
             name, state, *rest = task.cells(now, over=self.over)
             quiet = "dim" if state == "waiting" else "bold" if task.running else ""
             style = VERDICTS[state].terminal if state in VERDICTS else quiet
             rows.add_row(Text(name), Text(state, style), *map(Text, rest))
-        parts: list[Any] = [rows] if self.named else []
-        if not (self.over and self.named):
-            # Room for the `^C` that a terminal writes: it must not begin another line.
-            line = Table.grid(padding=(0, 1, 0, 0))
-            line.add_column(width=min(24, wide // 4))
-            line.add_column(no_wrap=True, max_width=max(wide * 3 // 4 - 6, 10))
-            status = Text(self.status(now), "bold", overflow="ellipsis")
-            line.add_row(ProgressBar(1.0, self.share(now)), status)
-            parts.append(line)
-        return Group(*parts)
+        # Room for the `^C` that a terminal writes: it must not begin another line.
+        line = Table.grid(padding=(0, 1, 0, 0))
+        line.add_column(width=min(24, wide // 4))
+        line.add_column(no_wrap=True, max_width=max(wide * 3 // 4 - 6, 10))
+        status = Text(self.status(now), "bold", overflow="ellipsis")
+        line.add_row(ProgressBar(1.0, self.share(now)), status)
+        if not self.named:
+            return Group(line)
+        return Group(rows) if self.over else Group(rows, line)
+
+    def _open(self) -> None:
+        from rich.live import Live
+
+        # No redirection: nothing else prints meanwhile, and JSON needs the real thing.
+        self._live = Live(
+            get_renderable=self.picture,
+            console=self.console,
+            refresh_per_second=2,
+            transient=self.total == 1 and not self.named,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._live.start()
+
+    def _end(self) -> None:
+        self._live.stop()
 
 
 class Notebook(Display):
     """The same in the output of a notebook's cell, in Jupyter and in marimo."""
 
-    def open(self) -> None:
-        """Draw a first time."""
-        self._drawn = time.monotonic()
-        self._marimo = self._bar = None
-        if _jupyter():
-            import IPython.display
-
-            self._page: Any = IPython.display.HTML
-            first = self._page(self.picture())
-            self._handle: Any = IPython.display.display(first, display_id=True)
-        else:
-            import marimo
-
-            # marimo's own bar leaves the cell's output to the cell when it is done.
-            bar = marimo.status.progress_bar
-            title = self.title or self.unit
-            self._marimo: Any = bar(total=100, title=title, remove_on_exit=True)
-            self._bar, self._percent = self._marimo.__enter__(), 0
-
-    def changed(self, begun: Task | None = None) -> None:
-        """Draw anew, a few times a second."""
-        if time.monotonic() - self._drawn >= _PAUSE:
-            self._draw()
-
     def note(self, line: str, *, minor: bool = False, how: str = "") -> None:
         """Print the line."""
         if not minor:
             tell(line)
-
-    def end(self) -> None:
-        """Draw a last time."""
-        self._draw()
-        if self._marimo is not None:
-            self._marimo.__exit__(None, None, None)
 
     def picture(self) -> str:
         """What there is to see now, in HTML."""
@@ -376,16 +323,38 @@ class Notebook(Display):
         line = f"<p>{bar} {html.escape(self.status(now))}</p>"
         return (table((self.unit, *_HEAD), rows) if rows else "") + line
 
-    def _draw(self) -> None:
-        self._drawn = now = time.monotonic()
-        if self._bar is None:
-            self._handle.update(self._page(self.picture()))
+    def _open(self) -> None:
+        self._drawn, self._percent = time.monotonic(), 0
+        self._jupyter: Any = None
+        if _in_jupyter():
+            import IPython.display as pages
+
+            first = pages.HTML(self.picture())
+            self._jupyter, self._page = pages.display(first, display_id=True), pages
+        else:
+            from marimo import status
+
+            # marimo's own bar leaves the cell's output to the cell when it is done.
+            title = self.title or self.unit
+            bar = status.progress_bar(total=100, title=title, remove_on_exit=True)
+            self._marimo, self._bar = bar, bar.__enter__()
+
+    def _changed(self, begun: Task | None = None) -> None:
+        now = time.monotonic()
+        if not self.over and now - self._drawn < _PAUSE:
             return
-        percent = int(100 * self.share(now))
-        self._bar.update(
-            increment=max(percent - self._percent, 0), subtitle=self.status(now)
-        )
-        self._percent = max(percent, self._percent)
+        self._drawn = now
+        if self._jupyter is not None:
+            self._jupyter.update(self._page.HTML(self.picture()))
+            return
+        more = max(int(100 * self.share(now)) - self._percent, 0)
+        self._bar.update(increment=more, subtitle=self.status(now))
+        self._percent += more
+
+    def _end(self) -> None:
+        self._changed()
+        if self._jupyter is None:
+            self._marimo.__exit__(None, None, None)
 
 
 def display(
@@ -401,7 +370,9 @@ def display(
     """
     if quiet:
         return Display()
-    if _jupyter() or _in_marimo():
+    # Neither Jupyter nor marimo is loaded for the question.
+    marimo = sys.modules.get("marimo")
+    if _in_jupyter() or (marimo is not None and marimo.running_in_notebook()):
         return Notebook()
     stream = sys.stderr if stream is None else stream
     assert stream is not None
@@ -414,12 +385,6 @@ def display(
     return Lines(out, patience)
 
 
-def _jupyter() -> bool:
-    """Whether this program is the kernel of a notebook; nothing is loaded to ask."""
+def _in_jupyter() -> bool:
     shell = sys.modules.get("IPython")
     return getattr(shell and shell.get_ipython(), "kernel", None) is not None
-
-
-def _in_marimo() -> bool:
-    marimo = sys.modules.get("marimo")
-    return marimo is not None and marimo.running_in_notebook()

@@ -13,16 +13,6 @@ BRIGHT_BLUE, BRIGHT_GREY = "#2A7FBF", "#8A8A8A"
 # Of grids, of what stands behind curves, and of captions.
 FAINT, BACKDROP, CAPTION = "#DDDDDD", "#E3E1DB", "#444444"
 
-# Colour and marker of the first curve, the second, …
-CURVES = (
-    (BLUE, "o"),
-    (VERMILION, "s"),
-    (GREEN, "^"),
-    (PURPLE, "D"),
-    (ORANGE, "v"),
-    (SKY, "P"),
-)
-
 
 class Colour(NamedTuple):
     """A colour on a light page, on a dark one, and on a terminal."""

@@ -230,7 +230,7 @@ def test_what_is_large_is_named_and_parts_are_parts(folders, tmp_path, monkeypat
     known = _claim(scatter=scatter([_claim(), _claim(1.3, verdict="fails")]))
     run = replace(run, records={**run.records, part.id: part, known.id: known})
     manifest = keep_record(run, tmp_path / "kept", ["ahn2023/figure-1", "b/c"])
-    assert manifest["left_out"] == ["figures/ahn2023/figure-1.svg (0.0 MB)"]
+    assert manifest["left_out"] == ["figures/ahn2023/figure-1.svg (41 bytes)"]
     assert manifest["by_seed"] == {known.id: {"good": 1, "of": 2}}
     assert manifest["items"] == {
         "whole": ["ahn2023/figure-1"],

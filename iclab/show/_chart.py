@@ -6,16 +6,14 @@ well as by colours, which survive the common colour blindnesses and both backgro
 
 import html
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from iclab.show import number
+from iclab.show._numbers import number
 from iclab.show.palette import (
-    BRIGHT_BLUE as BLUE,
-    BRIGHT_GREY as GREY,
+    BRIGHT_BLUE,
+    BRIGHT_GREY,
     GREEN,
     ORANGE,
     PURPLE,
@@ -25,6 +23,30 @@ from iclab.show.palette import (
 _FONT = "font-family:system-ui,sans-serif"
 # Width of a letter at 12 pixels, on average and on the safe side.
 _LETTER = 6.6
+# Markers on curves are for few points.
+_FEW = 40
+_MARKERS = {
+    "square": "m-4 -4h8v8h-8z",
+    "triangle": "m0 -5l5 9h-10z",
+    "diamond": "m0 -5.5l5.5 5.5l-5.5 5.5l-5.5 -5.5z",
+    "cross": "m-4 -4l8 8m0 -8l-8 8",
+}
+_CIRCLE = "m-4.3 0a4.3 4.3 0 1 0 8.6 0a4.3 4.3 0 1 0 -8.6 0z"
+
+
+def tag(name: str, inside: str = "", **attributes: object) -> str:
+    """An element of SVG around what is `inside`: `stroke_width` is stroke-width."""
+    words = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_written(value)}"'
+        for key, value in attributes.items()
+    )
+    return f"<{name}{words}>{inside}</{name}>" if inside else f"<{name}{words}/>"
+
+
+def _written(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.1f}".removesuffix(".0")
+    return html.escape(str(value))
 
 
 class Style(NamedTuple):
@@ -36,12 +58,12 @@ class Style(NamedTuple):
 
 
 STYLES = (
-    Style(BLUE, "", "circle"),
+    Style(BRIGHT_BLUE, "", "circle"),
     Style(VERMILION, "7 4", "square"),
     Style(GREEN, "2 3", "triangle"),
     Style(PURPLE, "9 3 2 3", "diamond"),
     Style(ORANGE, "4 2", "cross"),
-    Style(GREY, "1 3", ""),
+    Style(BRIGHT_GREY, "1 3", ""),
 )
 
 
@@ -90,13 +112,9 @@ def around(
     values: Iterable[Any], label: str, *, log: bool = False, zero: bool = False
 ) -> Axis:
     """An axis with room for all finite values; `zero` keeps zero in sight."""
-    flat = [np.ravel(np.asarray(one, dtype=float)) for one in values]
-    every = np.concatenate(flat) if flat else np.ones(1)
-    every = every[np.isfinite(every)]
-    every = every[every > 0] if log else every
-    if not every.size:
-        every = np.ones(1)
-    low, high = float(every.min()), float(every.max())
+    every = [one for some in values for one in _floats(some) if math.isfinite(one)]
+    every = [one for one in every if one > 0 or not log] or [1.0]
+    low, high = min(every), max(every)
     if log:
         low, high = low / 1.3, high * 1.3
         return Axis(label, low, high if high / low > 1.5 else 1.5 * low, log=True)
@@ -117,10 +135,6 @@ class Chart:
         self._drawn: list[tuple[str, tuple[Any, ...]]] = []
         self._legend: list[tuple[str, Style, str]] = []
 
-    @property
-    def _top(self) -> float:
-        return 34 + 18 * len(self._rows())
-
     def frame(self) -> dict[str, Any]:
         """Where the axes are, for what is laid over the picture."""
         return {
@@ -128,7 +142,7 @@ class Chart:
             "height": self.height,
             "left": 62,
             "right": self.width - 14,
-            "top": self._top,
+            "top": 34 + 18 * len(self._rows()),
             "bottom": self.height - 44,
             "x": self.x.json(),
             "y": self.y.json(),
@@ -181,19 +195,23 @@ class Chart:
         inside = "".join(getattr(self, f"_{kind}")(*what) for kind, what in self._drawn)
         f = self.frame()
         clip = f"clip{abs(hash((self.title, self.width, f['top']))) % 10**8}"
-        box = (
-            f'x="{f["left"]}" y="{f["top"]}" width="{f["right"] - f["left"]}"'
-            f' height="{f["bottom"] - f["top"]}"'
-        )
-        title = html.escape(self.title)
-        return (
-            f'<svg class="iclab-chart" viewBox="0 0 {self.width} {self.height}"'
-            f' role="img" aria-label="{title}" style="{_FONT};width:100%;'
-            f'max-width:{self.width}px;height:auto;display:block">'
-            f'<text x="{f["left"]}" y="18" font-size="14" font-weight="600"'
-            f' fill="currentColor">{title}</text>{self._keys()}{self._grid()}'
-            f'<clipPath id="{clip}"><rect {box}/></clipPath>'
-            f'<g clip-path="url(#{clip})">{inside}</g></svg>'
+        wide, high = f["right"] - f["left"], f["bottom"] - f["top"]
+        box = tag("rect", x=f["left"], y=f["top"], width=wide, height=high)
+        style = f"{_FONT};width:100%;max-width:{self.width}px;height:auto;display:block"
+        head = _text(f["left"], 18, self.title, font_size=14, font_weight=600)
+        clipped = tag("g", inside, clip_path=f"url(#{clip})")
+        return tag(
+            "svg",
+            head
+            + self._keys()
+            + self._grid()
+            + tag("clipPath", box, id=clip)
+            + clipped,
+            class_="iclab-chart",
+            viewBox=f"0 0 {self.width} {self.height}",
+            role="img",
+            aria_label=self.title,
+            style=style,
         )
 
     def _at(self, x: float, y: float) -> tuple[float, float]:
@@ -215,17 +233,23 @@ class Chart:
         return "".join(pieces)
 
     def _line(self, x: Any, y: Any, label: str, style: Style, width: float) -> str:
-        return (
-            f'<path class="curve" data-label="{html.escape(label)}" fill="none"'
-            f' stroke="{style.colour}" stroke-width="{width}" stroke-linejoin="round"'
-            f' stroke-dasharray="{style.dash}" d="{self._path(x, y)}"><title>'
-            f"{html.escape(label)}</title></path>"
+        return tag(
+            "path",
+            label and tag("title", html.escape(label)),
+            class_="curve",
+            data_label=label,
+            fill="none",
+            stroke=style.colour,
+            stroke_width=width,
+            stroke_linejoin="round",
+            stroke_dasharray=style.dash,
+            d=self._path(x, y),
         )
 
     def _band(self, x: Any, lower: Any, upper: Any, style: Style) -> str:
         there = self._path(x, upper)
         back = self._path(list(x)[::-1], list(lower)[::-1]).replace("M", "L")
-        return f'<path fill="{style.colour}" opacity="0.22" d="{there}{back}Z"/>'
+        return tag("path", fill=style.colour, opacity="0.22", d=f"{there}{back}Z")
 
     def _points(self, x: Any, y: Any, style: Style, lower: Any, upper: Any) -> str:
         found = []
@@ -235,11 +259,9 @@ class Chart:
             if lower is not None:
                 across, low = self._at(one, float(lower[i]))
                 _, high = self._at(one, float(upper[i]))
-                found.append(
-                    f'<path stroke="{style.colour}" stroke-width="1.6" fill="none" d="'
-                    f"M{across:.1f} {low:.1f}V{high:.1f}M{across - 4:.1f} {low:.1f}h8"
-                    f'M{across - 4:.1f} {high:.1f}h8"/>'
-                )
+                d = f"M{across:.1f} {low:.1f}m-4 0h8m-4 0V{high:.1f}m-4 0h8"
+                line = {"stroke": style.colour, "stroke_width": 1.6}
+                found.append(tag("path", d=d, fill="none", **line))
             found.append(_marker(style, *self._at(one, other)))
         return "".join(found)
 
@@ -248,54 +270,51 @@ class Chart:
         every = map(_floats, (left, right, height))
         for one, other, value in zip(*every, strict=True):
             (start, up), (end, down) = self._at(one, value), self._at(other, self.y.low)
-            wide, high = max(end - start, 0.5), max(down - up, 0)
-            found.append(
-                f'<rect x="{start:.1f}" y="{up:.1f}" width="{wide:.1f}"'
-                f' height="{high:.1f}"/>'
-            )
-        return f'<g fill="{style.colour}" opacity="0.25">{"".join(found)}</g>'
+            wide, high = max(end - start, 0.5), max(down - up, 0.0)
+            found.append(tag("rect", x=start, y=up, width=wide, height=high))
+        return tag("g", "".join(found), fill=style.colour, opacity="0.25")
 
     def _field(self, values: Any, limit: float) -> str:
-        f, matrix = self.frame(), np.asarray(values)
-        rows, columns = matrix.shape
-        width = (f["right"] - f["left"]) / columns
-        height = (f["bottom"] - f["top"]) / rows
+        f, matrix = self.frame(), [_floats(row) for row in values]
+        width = (f["right"] - f["left"]) / len(matrix[0])
+        height = (f["bottom"] - f["top"]) / len(matrix)
         cells = [
-            f'<rect x="{f["left"] + j * width:.1f}"'
-            f' y="{f["bottom"] - (i + 1) * height:.1f}" width="{width + 0.6:.1f}"'
-            f' height="{height + 0.6:.1f}" fill="{diverging(float(value) / limit)}"/>'
-            for (i, j), value in np.ndenumerate(matrix)
+            tag(
+                "rect",
+                x=f["left"] + j * width,
+                y=f["bottom"] - (i + 1) * height,
+                width=width + 0.6,
+                height=height + 0.6,
+                fill=diverging(value / limit),
+            )
+            for i, row in enumerate(matrix)
+            for j, value in enumerate(row)
         ]
         return "".join(cells)
 
     def _grid(self) -> str:
         f, found = self.frame(), []
+        faint = {"stroke": "currentColor", "opacity": "0.12"}
         for tick in self.x.ticks():
             across, _ = self._at(tick, self.y.low)
-            found.append(
-                f'<path d="M{across:.1f} {f["top"]}V{f["bottom"]}"'
-                f' stroke="currentColor" opacity="0.12"/>'
-                f'<text x="{across:.1f}" y="{f["bottom"] + 16}"'
-                f' text-anchor="middle">{number(tick)}</text>'
-            )
+            d = f"M{across:.1f} {f['top']}V{f['bottom']}"
+            words = _text(across, f["bottom"] + 16, number(tick), text_anchor="middle")
+            found += [tag("path", d=d, **faint), words]
         for tick in self.y.ticks():
             _, up = self._at(self.x.low, tick)
-            found.append(
-                f'<path d="M{f["left"]} {up:.1f}H{f["right"]}" stroke="currentColor"'
-                f' opacity="0.12"/><text x="{f["left"] - 7}" y="{up + 4:.1f}"'
-                f' text-anchor="end">{number(tick)}</text>'
-            )
-        middle = (f["left"] + f["right"]) / 2
-        centre = (f["top"] + f["bottom"]) / 2
-        found.append(
-            f'<path d="M{f["left"]} {f["top"]}V{f["bottom"]}H{f["right"]}" fill="none"'
-            ' stroke="currentColor" opacity="0.6"/>'
-            f'<text x="{middle}" y="{self.height - 8}" text-anchor="middle"'
-            f' font-size="12.5">{html.escape(self.x.label)}</text>'
-            f'<text transform="translate(15 {centre}) rotate(-90)" font-size="12.5"'
-            f' text-anchor="middle">{html.escape(self.y.label)}</text>'
-        )
-        return f'<g font-size="11.5" fill="currentColor">{"".join(found)}</g>'
+            d = f"M{f['left']} {up:.1f}H{f['right']}"
+            words = _text(f["left"] - 7, up + 4, number(tick), text_anchor="end")
+            found += [tag("path", d=d, **faint), words]
+        middle, centre = (f["left"] + f["right"]) / 2, (f["top"] + f["bottom"]) / 2
+        d = f"M{f['left']} {f['top']}V{f['bottom']}H{f['right']}"
+        label: dict[str, Any] = {"text_anchor": "middle", "font_size": 12.5}
+        turned = f"translate(15 {centre}) rotate(-90)"
+        found += [
+            tag("path", d=d, fill="none", stroke="currentColor", opacity="0.6"),
+            _text(middle, self.height - 8, self.x.label, **label),
+            _text(0, 0, self.y.label, transform=turned, **label),
+        ]
+        return tag("g", "".join(found), font_size=11.5)
 
     def _rows(self) -> list[list[tuple[str, Style, str]]]:
         """Entries of the legend, in as many rows as they need."""
@@ -315,25 +334,48 @@ class Chart:
         found = []
         for i, row in enumerate(self._rows()):
             across, up = 62.0, 35.0 + 18 * i
-            for label, style, kind in row:
+            for label, (colour, dash, marker), kind in row:
                 if kind == "band":
-                    found.append(
-                        f'<rect x="{across}" y="{up - 8}" width="26" height="10"'
-                        f' fill="{style.colour}" opacity="0.35"/>'
-                    )
+                    box = {"x": across, "y": up - 8, "width": 26, "height": 10}
+                    found.append(tag("rect", **box, fill=colour, opacity="0.35"))
                 elif kind == "line":
+                    d, line = f"M{across} {up - 3}h26", {"stroke_dasharray": dash}
                     found.append(
-                        f'<path d="M{across} {up - 3}h26" stroke="{style.colour}"'
-                        f' stroke-width="2.4" stroke-dasharray="{style.dash}"/>'
+                        tag("path", d=d, stroke=colour, stroke_width=2.4, **line)
                     )
                 else:
+                    style = Style(colour, dash, marker)
                     found.append(_marker(style, across + 13, up - 3))
-                found.append(
-                    f'<text x="{across + 32}" y="{up + 1}" font-size="12"'
-                    f' fill="currentColor">{html.escape(label)}</text>'
-                )
+                found.append(_text(across + 32, up + 1, label, font_size=12))
                 across += 44 + _LETTER * len(label)
         return "".join(found)
+
+
+def curves(
+    x: Any,
+    named: Mapping[str, Sequence[Any]],
+    *,
+    labels: tuple[str, str],
+    log: bool = False,
+) -> str:
+    """Curves (value, or value, lower and upper) as a picture.
+
+    `labels` are those of the axes; `log` makes the vertical one logarithmic.
+    """
+    places = _floats(x)
+    few = len(places) <= _FEW
+    ends = Axis(labels[0], min(places), max(places))
+    across = around([places], labels[0]) if few else ends
+    up = around([one for some in named.values() for one in some], labels[1], log=log)
+    chart = Chart(across, up, title="", width=560, height=340)
+    for i, (name, (value, *ends)) in enumerate(named.items()):
+        style = STYLES[i % len(STYLES)]
+        if ends:
+            chart.band(places, _floats(ends[0]), _floats(ends[1]), "", style)
+        chart.line(places, value, name if len(named) > 1 else "", style)
+        if few:
+            chart.points(places, value, "", style)
+    return chart.svg()
 
 
 def diverging(part: float) -> str:
@@ -349,36 +391,32 @@ def heat_map(
     matrix: Any, limit: float, title: str, *, rows: str, columns: str, width: int = 600
 ) -> str:
     """A matrix as a picture, row 0 on top."""
-    values = np.asarray(matrix)
-    n, k = values.shape
+    n, k = len(matrix), len(matrix[0])
     x = Axis(columns, 0.5, k + 0.5, whole=True)
     y = Axis(rows, n + 0.5, 0.5, whole=True)
     chart = Chart(x, y, title=title, width=width, height=90 + max(110, width * n // k))
-    chart.field(values[::-1], limit)
+    chart.field(matrix[::-1], limit)
     return chart.svg()
 
 
+def _text(x: float, y: float, words: str, **attributes: object) -> str:
+    inside = html.escape(words)
+    return tag("text", inside, x=x, y=y, fill="currentColor", **attributes)
+
+
 def _marker(style: Style, x: float, y: float) -> str:
-    match style.marker:
-        case "square":
-            outline = f"M{x - 4:.1f} {y - 4:.1f}h8v8h-8z"
-        case "triangle":
-            outline = f"M{x:.1f} {y - 5:.1f}l5 9h-10z"
-        case "diamond":
-            outline = f"M{x:.1f} {y - 5.5:.1f}l5.5 5.5l-5.5 5.5l-5.5 -5.5z"
-        case "cross":
-            outline = f"M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8"
-        case _:
-            outline = (
-                f"M{x - 4.3:.1f} {y:.1f}a4.3 4.3 0 1 0 8.6 0a4.3 4.3 0 1 0 -8.6 0z"
-            )
-    stroke = f' stroke="{style.colour}" stroke-width="2.4"'
-    ends = stroke if style.marker == "cross" else ""
-    return f'<path class="mark" d="{outline}" fill="{style.colour}"{ends}/>'
+    line = {"stroke": style.colour, "stroke_width": 2.4}
+    ends = line if style.marker == "cross" else {}
+    outline = f"M{x:.1f} {y:.1f}{_MARKERS.get(style.marker, _CIRCLE)}"
+    return tag("path", class_="mark", d=outline, fill=style.colour, **ends)
 
 
 def _floats(values: Any) -> list[float]:
-    return np.asarray(values, dtype=float).tolist()
+    """Numbers of a list or an array of any shape, one after the other."""
+    values = values.tolist() if hasattr(values, "tolist") else values
+    if isinstance(values, int | float):
+        return [float(values)]
+    return [one for entry in values for one in _floats(entry)]
 
 
 def _nice(step: float) -> float:

@@ -6,14 +6,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from iclab.explore._chart import (
-    STYLES,
-    Axis,
-    Chart,
-    around,
-    diverging,
-    heat_map,
-)
+from iclab.show import STYLES, Axis, Chart, around, diverging, heat_map
 
 
 def _paths(svg: str) -> list[str]:
