@@ -12,10 +12,11 @@ from typing import Any
 
 from iclab._files import is_signed, now, read_inside, see_free, signed
 from iclab._reading import Positive, checked, visible
+from iclab.runs._cache import CACHE_FOLDER, Cache
 from iclab.runs._cluster import Cluster
 from iclab.runs._engine import run_jobs
 from iclab.runs._environment import usable_cores
-from iclab.runs._events import Engine, Outcome
+from iclab.runs._events import Engine, EngineProblem, Outcome
 from iclab.runs._function_code import function_digest
 from iclab.runs._job import Job
 from iclab.runs._points import pack
@@ -83,7 +84,7 @@ def sweep(
     if cluster is not None:
         engine = Cluster(cluster)
     else:
-        engine = Processes(jobs or usable_cores())
+        engine = Processes(jobs or usable_cores(), cache=_programs())
     with progress(len(work), folder, quiet=quiet) as show:
         _run(work, store, engine, force, show)
     for problem in store.problems:
@@ -135,6 +136,19 @@ def _run(
     for event in run_jobs(work, store=store, engine=engine, force=force):
         if isinstance(event, Outcome):
             show.ended(event)
+
+
+def _programs() -> Path | None:
+    """Where processes keep what they compile, so that a killed sweep need not again."""
+    if CACHE_FOLDER in os.environ:
+        return None  # whoever has told JAX where is not contradicted
+    try:
+        cache = Cache()
+    except EngineProblem as problem:
+        print(f"iclab: {problem}; going on without", file=sys.stderr)
+        return None
+    cache.trim()
+    return cache.programs
 
 
 def _found(store: Store, name: Named, at: Mapping[str, Any], seed: int) -> Point:
