@@ -122,7 +122,9 @@ def open_plain(path: Path, mode: str = "rb") -> IO[bytes]:
 
 def _plain(path: str, flags: int) -> int:
     handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
+    mode = os.fstat(handle).st_mode
+    # That a folder is none is Python's to say.
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         os.close(handle)
         raise OSError(errno.EINVAL, f"{path} is not a plain file")
     return handle

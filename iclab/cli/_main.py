@@ -265,6 +265,7 @@ def _parser() -> argparse.ArgumentParser:
     _cache(cache)
     cache.set_defaults(run=_later("_commands", "cache"))
     add_train(commands)
+    _cache(commands.choices["train"])
     add_probe(commands)
     add_explore(commands)
     add_new(commands)

@@ -73,6 +73,7 @@ def train(options: argparse.Namespace) -> int:
 
     from iclab import papers, training
 
+    _keep_programs(options)
     recipe = papers.recipe(options.id)
     out = Path(options.out)
     names = [field.name for field in dataclasses.fields(recipe.Settings)]
@@ -125,6 +126,22 @@ def _see_place(out: Path, *, resume: bool) -> None:
     with writing(f"to {out}"):
         out.mkdir(parents=True, exist_ok=True)
         own(out, _FILES, known=_FILES if resumed else ())
+
+
+def _keep_programs(options: argparse.Namespace) -> None:
+    """Let a run that is killed before its first checkpoint not compile again."""
+    import jax
+
+    from iclab.cli._run import open_cache
+    from iclab.runs import keep_programs
+
+    # Whoever has told JAX where to keep its programs is not contradicted.
+    told = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+    if options.cache is None and told:
+        return
+    cache = open_cache(options)
+    if cache is not None:
+        keep_programs(cache)
 
 
 def _finish(

@@ -21,6 +21,7 @@ from iclab.core import (
     checked,
     named_predictors,
     positive_integer,
+    refuse,
     require,
 )
 from iclab.probes import _json, _words
@@ -317,9 +318,8 @@ def _task(
     if task is None:
         d = dimension or own
         if d is None:
-            raise ValueError(
-                f"{_OWNER}: give `dimension` or `task`, as the model does not say its"
-                " dimension"
+            refuse(
+                "give `dimension` or `task`, as the model does not say its dimension"
             )
         numbers = prompts * d**2
         rule = f"small enough for {_MOST:.0e} numbers, prompts × dimension²"

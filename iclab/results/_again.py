@@ -114,13 +114,19 @@ def _figures(before: Record, after: Record) -> Iterator[str]:
             yield f"{shown(one.statement)} asks for {there}, and now for {now}"
         if one.holds != other.holds:
             yield f"{shown(one.statement)} is {one.holds}, and now {other.holds}"
-    states = [[(one.statement, one.state) for one in r.said] for r in (before, after)]
+    states = [
+        [(one.statement, one.state) for one in r.paper_statements]
+        for r in (before, after)
+    ]
     if states[0] != states[1]:
         yield "what the paper says of it is not seen as it was"
 
 
 def _tests(record: Record) -> list[Evidence]:
-    return [*record.evidence, *(test for one in record.said for test in one.tests)]
+    return [
+        *record.evidence,
+        *(test for one in record.paper_statements for test in one.tests),
+    ]
 
 
 def _quoted(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:

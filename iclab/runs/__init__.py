@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         parts as parts,
         tell as tell,
     )
-    from iclab.runs._cache import Cache as Cache
+    from iclab.runs._cache import Cache as Cache, keep_programs as keep_programs
     from iclab.runs._cluster import Cluster as Cluster
     from iclab.runs._code import (
         code_digest as code_digest,

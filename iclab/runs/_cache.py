@@ -6,6 +6,7 @@ folder of results, which one sends to a colleague, but in one of the user's own.
 
 import contextlib
 import functools
+import glob
 import hashlib
 import importlib.metadata
 import json
@@ -13,6 +14,7 @@ import os
 import platform
 import re
 import stat
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ import platformdirs
 
 from iclab._files import is_draft, read_inside, write_whole
 from iclab._reader import Whole, checked, is_json, require, short
+from iclab.runs._environment import usable_cores
 from iclab.runs._events import EngineProblem
 
 # Bytes that stay after a run: several times what all of iclab compiles.
@@ -35,6 +38,13 @@ _PROGRAMS, _NOTES = "programs", "notes"
 # Programs as JAX names them, notes, and drafts of notes.
 _OURS = re.compile(
     r".*-[0-9a-f]{64}-(cache|atime)|\.lockfile|[0-9a-f]{64}\.json|\..*\.[0-9a-f]{8}\.draft"
+)
+# Where JAX keeps compiled programs.
+CACHE_FOLDER = "JAX_COMPILATION_CACHE_DIR"
+# What JAX warns of, with the name of a program that it could not read.
+_TROUBLE = re.compile(
+    r"Error (?:reading persistent compilation cache entry for '(?P<name>[^']+)'"
+    r"|.*persistent compilation cache)"
 )
 
 
@@ -63,6 +73,14 @@ class Cache:
         """Compiled programs for this iclab, this JAX and this kind of processor."""
         made_for = (_version("iclab"), _version("jax"), _version("jaxlib"))
         return self.root / _PROGRAMS / f"{'-'.join(made_for)}-{_processor()}"
+
+    @property
+    def threaded_programs(self) -> Path:
+        """Those of a process that computes on all cores that it may use.
+
+        JAX loads a program that was compiled for one core on two, where it stays slow.
+        """
+        return self.programs / f"{usable_cores()}-cores"
 
     def note(self, key: str) -> Any:
         """A JSON value that was kept under `key`, None if there is none."""
@@ -152,14 +170,46 @@ class Cache:
 def compilation_cache(folder: Path) -> dict[str, str]:
     """Variables of JAX's persistent cache: every program, whatever its size and time.
 
-    Small programs are many, and reading one is far quicker than compiling it. A damaged
-    entry is a warning and a fresh compilation.
+    Small programs are many, and reading one is far quicker than compiling it.
     """
     return {
-        "JAX_COMPILATION_CACHE_DIR": str(folder.absolute()),
+        CACHE_FOLDER: str(folder.absolute()),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
     }
+
+
+def replace_damaged(folder: Path) -> None:
+    """Let this process remove damaged programs in `folder` when it meets them.
+
+    A process that is killed while it writes one leaves a part of it. JAX warns of that,
+    compiles the program, and leaves the part in its place: so it would be compiled in
+    every run from then on. Sound ones of the same name go too, and are written again.
+    """
+    show = warnings.showwarning
+
+    def removed(message: Warning | str, *rest: Any, **more: Any) -> None:
+        found = _TROUBLE.match(str(message))
+        if found is None:
+            show(message, *rest, **more)
+        elif found["name"] is not None:
+            for path in folder.glob(f"{glob.escape(found['name'])}-*-cache"):
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+    warnings.filterwarnings("always", "Error .*persistent compilation cache")
+    warnings.showwarning = removed
+
+
+def keep_programs(cache: Cache) -> None:
+    """Let this process keep what it compiles from now on, and read what there is."""
+    import jax
+
+    cache.trim()
+    replace_damaged(cache.threaded_programs)
+    jax.config.update("jax_compilation_cache_dir", str(cache.threaded_programs))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
 def _default() -> Path:

@@ -19,7 +19,7 @@ from typing import Any
 
 from iclab._memory import give_back
 from iclab._reader import Natural, Whole, checked
-from iclab.runs._cache import compilation_cache
+from iclab.runs._cache import CACHE_FOLDER, compilation_cache, replace_damaged
 from iclab.runs._environment import SAFE_PATH, on_cpu, on_gpu, one_thread
 from iclab.runs._events import (
     EngineProblem,
@@ -193,9 +193,9 @@ class _Process:
         # `spawn`, because JAX does not survive a fork.
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        asked = SAFE_PATH in os.environ
+        known = (SAFE_PATH in os.environ, environment.get(CACHE_FOLDER))
         self._process = context.Process(
-            target=_serve, args=(theirs, asked), daemon=True
+            target=_serve, args=(theirs, *known), daemon=True
         )
         with (
             _changed({**environment, SAFE_PATH: "1"}),
@@ -281,14 +281,16 @@ def _death(code: int | None) -> str:
     return f"killed by {signal.Signals(-code).name}{hint}"
 
 
-def _serve(pipe: Connection, safe_path: bool) -> None:
+def _serve(pipe: Connection, safe_path: bool, programs: str | None) -> None:
     """Do the jobs that come through the pipe, until it or the parent is gone."""
     if not safe_path:
         # What a job starts itself is as its user has it.
         del os.environ[SAFE_PATH]
     threading.Thread(target=_leave_with_parent, daemon=True).start()
-    # A damaged entry, as a killed process may leave it, is compiled afresh.
+    # A damaged program, as a killed process may leave it, is compiled afresh.
     warnings.filterwarnings("ignore", "Error .*persistent compilation cache")
+    if programs is not None:
+        replace_damaged(Path(programs))
     # The pipe breaks when the parent has gone, or wants no more.
     with contextlib.suppress(EOFError, OSError):
         pipe.send(_THERE)

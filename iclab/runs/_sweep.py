@@ -12,10 +12,11 @@ from typing import Any
 
 from iclab._files import is_signed, now, read_inside, see_free, signed
 from iclab._reader import Natural, checked
+from iclab.runs._cache import CACHE_FOLDER, Cache
 from iclab.runs._cluster import Cluster
 from iclab.runs._engine import run_jobs
 from iclab.runs._environment import usable_cores
-from iclab.runs._events import Engine, Event, Outcome
+from iclab.runs._events import Engine, EngineProblem, Event, Outcome
 from iclab.runs._function_code import function_digest
 from iclab.runs._job import Job
 from iclab.runs._points import pack
@@ -85,7 +86,7 @@ def sweep(
     if cluster is not None:
         engine = Cluster(cluster)
     else:
-        engine = Processes(jobs or usable_cores())
+        engine = Processes(jobs or usable_cores(), cache=_programs())
     events = run_jobs(work, store=store, engine=engine, force=force)
     usual = usual_display(quiet=quiet, out=sys.stderr, patience=0.0)
     with display or usual as show:
@@ -151,6 +152,19 @@ def _follow(events: Iterator[Event], show: Display, folder: Path) -> None:
             f"sweep stopped: {points} are kept in {folder}; called again it goes on"
         )
         raise
+
+
+def _programs() -> Path | None:
+    """Where processes keep what they compile, so that a killed sweep need not again."""
+    if CACHE_FOLDER in os.environ:
+        return None  # whoever has told JAX where is not contradicted
+    try:
+        cache = Cache()
+    except EngineProblem as problem:
+        tell(f"iclab: {problem}; going on without")
+        return None
+    cache.trim()
+    return cache.programs
 
 
 def _found(store: Store, name: Named, at: Mapping[str, Any], seed: int) -> Point:

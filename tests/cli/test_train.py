@@ -2,12 +2,17 @@
 
 import hashlib
 import json
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
 from iclab.cli import main
 from iclab.models import GPT2
+from iclab.runs import Cache
+from tests.runs import work
 
 WORDS = [
     "train",
@@ -88,3 +93,31 @@ def test_unknown_models(tmp_path, capsys):
     assert capsys.readouterr().err == (
         "iclab train: unknown model 'zhang2023/gpt3': did you mean zhang2023/gpt2?\n"
     )
+
+
+def test_a_run_that_is_killed_at_once_is_not_compiled_again(tmp_path):
+    out, cache = tmp_path / "run", tmp_path / "cache"
+    words = [*WORDS, "--steps", "1000000", "--checkpoint-every", "1000000"]
+    environment = {**os.environ, "ICLAB_CACHE": str(cache)}
+    environment.pop("JAX_COMPILATION_CACHE_DIR", None)
+
+    def killed_after_a_step() -> set[str]:
+        """Programs that are kept then."""
+        (out / "metrics.jsonl").unlink(missing_ok=True)
+        run = subprocess.Popen(
+            [sys.executable, "-m", "iclab", *words, "--out", str(out)],
+            env=environment,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            lines = out / "metrics.jsonl"
+            work.until(lambda: lines.exists() and lines.stat().st_size, 120)
+        finally:
+            run.kill()
+            run.wait()
+        assert not list(out.glob("checkpoints/*"))
+        return set(os.listdir(Cache(cache).threaded_programs))
+
+    first = killed_after_a_step()
+    assert first
+    assert killed_after_a_step() == first

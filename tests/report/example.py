@@ -125,7 +125,9 @@ def records() -> list[dict]:
 def vouch(folder: Path) -> None:
     """Write the manifest of the figure's files, as they are."""
     (record,) = [read_record(one) for one in records() if one["id"] == FIGURE]
-    result = FigureResult(FIGURE, record.verdict, record.evidence, record.said)
+    result = FigureResult(
+        FIGURE, record.verdict, record.evidence, record.paper_statements
+    )
     files = {name: (folder / name).read_bytes() for name in record.files}
     write_drawn(folder, FIGURE, "tables", result, files, {})
 

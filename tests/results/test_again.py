@@ -51,7 +51,7 @@ FIGURE = Record(
     seed=0,
     scale="desk",
     evidence=(TEST,),
-    said=(SAID,),
+    paper_statements=(SAID,),
 )
 TABLES = {"a": {"x": np.array([1.0, 2.0, np.nan]), "name": np.array(["p", "q"])}}
 
@@ -131,7 +131,7 @@ def test_what_may_differ(before):
             "its statements are not those that the figure has today",
         ),
         (
-            replace(FIGURE, said=(replace(SAID, statement="It rises."),)),
+            replace(FIGURE, paper_statements=(replace(SAID, statement="It rises."),)),
             "what the paper says of it is not seen as it was",
         ),
     ],

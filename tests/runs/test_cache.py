@@ -37,6 +37,15 @@ def test_programs_are_kept_by_what_they_were_made_for(tmp_path, monkeypatch):
     assert len(names) == 4
 
 
+def test_programs_for_more_cores_are_kept_apart(tmp_path, monkeypatch):
+    cache, places = Cache(tmp_path), []
+    for cores in (1, 2):
+        monkeypatch.setattr(_cache, "usable_cores", lambda cores=cores: cores)
+        places.append(cache.threaded_programs)
+    assert [place.name for place in places] == ["1-cores", "2-cores"]
+    assert {place.parent for place in places} == {cache.programs}
+
+
 def test_the_variable_names_the_default(tmp_path, monkeypatch):
     monkeypatch.setenv("ICLAB_CACHE", str(tmp_path / "here"))
     assert Cache().root == tmp_path / "here"

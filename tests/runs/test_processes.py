@@ -194,8 +194,11 @@ def test_a_damaged_cache_of_programs_does_no_harm(tmp_path, capfd):
     for number, path in enumerate(entries):
         content = path.read_bytes()
         path.write_bytes([content[: len(content) // 2], b"", b"?"][number % 3])
+    damaged = [path.read_bytes() for path in entries]
     assert run() == fresh
     assert capfd.readouterr() == ("", "")
+    # They are written again: the next run need not compile them.
+    assert all(a.read_bytes() != b for a, b in zip(entries, damaged, strict=True))
 
 
 @pytest.fixture

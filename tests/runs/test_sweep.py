@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import iclab
-from iclab.runs import Sweep, _sweep, sweep
+from iclab.runs import Cache, Sweep, _sweep, sweep
 from iclab.runs._events import here
 from iclab.show import Display
 from tests.refusals import refused
@@ -285,3 +285,27 @@ def test_a_plan_that_was_altered_is_not_used(tmp_path, change):
     with pytest.raises(ValueError, match=r"sweep\.json is not used: it has no"):
         iclab.open_sweep(tmp_path)
     assert _run(out=tmp_path).missing == []  # it is planned anew
+
+
+def test_what_a_sweep_compiles_is_kept_in_the_user_s_cache(
+    tmp_path, monkeypatch, capsys
+):
+    asked = []
+
+    def processes(count, *, cache):
+        asked.append(cache)
+        return here
+
+    monkeypatch.setattr(_sweep, "Processes", processes)
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    monkeypatch.setenv("ICLAB_CACHE", str(tmp_path / "cache"))
+    _run(out=tmp_path / "a")
+    # Whoever has told JAX where is not contradicted.
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path))
+    _run(out=tmp_path / "b")
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR")
+    (tmp_path / "cache").chmod(0o777)
+    _run(out=tmp_path / "c")
+    (tmp_path / "cache").chmod(0o700)
+    assert asked == [Cache(tmp_path / "cache").programs, None, None]
+    assert "others can write there" in capsys.readouterr().err
