@@ -31,7 +31,7 @@ def aligned_start(setting: Setting) -> Setting:
 
 
 def with_edges(scale: Scale) -> dict[str, Setting]:
-    """Random starts; in three dimensions some of rank one at the edge of (A.13), too."""
+    """Random starts; in three dimensions also rank one, at the edge of (A.13)."""
     found = dict(settings(scale))
     for name, setting in settings(scale).items():
         if len(setting.covariance) == 3:
