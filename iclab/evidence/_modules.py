@@ -15,6 +15,7 @@ class ClaimModule(Protocol):
 
     `relation` is "=" unless the file says otherwise. `printed` is a function that
     predicts what is printed, or a `Printed` where more than the prediction differs.
+    `labels` may be the names themselves where they are those of every case.
     """
 
     def cases(self, scale: Scale, /) -> Mapping[str, Any]:
@@ -71,6 +72,9 @@ def claim_of(module: ModuleType, id: str) -> Claim:
     elif not isinstance(printed, Printed | None):
         raise _wrong(module, id, "printed", "a function of a case, or a Printed")
     _see_arguments(module, id, needed["measure"])
+    labels = extra.get("labels")
+    if labels is not None and not callable(labels):
+        extra["labels"] = lambda case: labels
     if extra.get("relation", "=") not in get_args(Relation):
         raise _wrong(module, id, "relation", "one of =, <= and >=")
     return Claim(id, **needed, **extra)

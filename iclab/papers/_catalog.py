@@ -1,6 +1,7 @@
 """Everything that can be checked or drawn, by id; reading this runs nothing."""
 
 import ast
+import importlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from iclab._reader import checked, require
-from iclab.evidence import Claim, Entry, Figure, Paper, is_key
+from iclab.evidence import Claim, Entry, Figure, Paper, figure_of, is_key
 from iclab.papers._calls import theory_calls
-from iclab.papers._found import found_claim, found_figure
+from iclab.papers._found import found_claim
 from iclab.papers._rooms import Room, rooms, why_closed
 from iclab.runs import VARIABLE
 
@@ -96,7 +97,7 @@ def load_claim(entry: Entry) -> Claim:
 def load_figure(entry: Entry) -> Figure:
     """The figure behind an entry; this imports what it needs to run."""
     require(entry.kind == "figure", "entry", "a figure", entry.id)
-    return found_figure(module_name(entry), entry.base)
+    return figure_of(importlib.import_module(module_name(entry)), entry.base)
 
 
 def contents_say(entry: Entry) -> dict[str, Any]:

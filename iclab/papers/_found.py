@@ -5,7 +5,7 @@ Part of every claim's job, like the functions that do them.
 
 import importlib
 
-from iclab.evidence import Claim, Figure, claim_of, figure_of
+from iclab.evidence import Claim, claim_of
 
 
 def found_claim(module: str, id: str, *, erratum: bool, remark: bool) -> Claim:
@@ -23,8 +23,3 @@ def found_claim(module: str, id: str, *, erratum: bool, remark: bool) -> Claim:
             f"{id}: a misprint near the claim goes with a remark in contents.py"
         )
     return claim
-
-
-def found_figure(module: str, id: str) -> Figure:
-    """The figure `id` of a module."""
-    return figure_of(importlib.import_module(module), id)

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from iclab._reader import checked
-from iclab.evidence import Evidence, number
+from iclab.evidence import Evidence
 from iclab.results._compare import SHARE, Moved, farthest, pair
 from iclab.results._prediction import Prediction, see_predicted
 from iclab.results._record import Record
 from iclab.results._schema import Wrong, shown
+from iclab.show import number
 
 _BARS = 2.0
 

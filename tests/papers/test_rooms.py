@@ -321,3 +321,16 @@ def test_packages_kept_in_another_way_are_asked(tmp_path, monkeypatch, what):
     own = [importlib.machinery.PathFinder]
     monkeypatch.setattr(sys, "meta_path", own + [finder] * (what == "finder"))
     assert _offers._somebody_may()
+
+
+LABELS = 'def labels(case):\n    return ["four"]'
+
+
+@pytest.mark.parametrize("labels", ['labels = ["four"]', LABELS])
+def test_labels_of_a_claim_are_names_or_a_function(registry, tmp_path, labels):
+    folder = write_room(tmp_path, "named2026")
+    edit(folder, "theorem_1_2.py", "def cases", f"{labels}\n\n\ndef cases")
+    papers.open_rooms([folder])
+    claim, _ = papers.select(["named2026"])
+    (case,) = papers.claim_job(claim, "smoke", 0).run()["cases"]
+    assert case["labels"] == ["four"]

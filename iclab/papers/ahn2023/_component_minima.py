@@ -17,6 +17,17 @@ class Component:
     j: int
 
 
+# Names of the six numbers of a component.
+COMPONENT = (
+    "E[w_jC] at (d+1, j)",
+    "E[w_jC] elsewhere",
+    "E[⟨C, E⟩C] at (d+1, j)",
+    "E[⟨C, E⟩C] elsewhere",
+    "X + Xᵀ at (d+1, j)",
+    "least f_j",
+)
+
+
 def measured_component(case: Component) -> Measured:
     """Six numbers: moments by quadrature, a minimiser by solving the linear equations.
 

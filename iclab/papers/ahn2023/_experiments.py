@@ -93,26 +93,15 @@ class Free:
 def plain_jobs(settings: Plain) -> dict[str, dict[str, Any]]:
     """Figures 1 and 2: a job with all exact runs, and one for each on a batch."""
     s = settings
-    batch = {
-        "draws": s.draws,
-        "free_B": False,
-        "whitened": False,
-        "batch": s.batch,
-    }
+    batch = {"draws": s.draws, "free_B": False, "whitened": False, "batch": s.batch}
     return _jobs(s, batch)
 
 
 def free_jobs(settings: Free) -> dict[str, dict[str, Any]]:
     """Figures 3 and 4: jobs as in `plain_jobs`."""
     s = settings
-    batch = {
-        "draws": s.draws,
-        "free_B": True,
-        "whitened": s.whitened,
-        "batch": s.batch,
-        "fresh_draws": s.fresh_draws,
-    }
-    return _jobs(s, batch)
+    batch = {"draws": s.draws, "free_B": True, "whitened": s.whitened, "batch": s.batch}
+    return _jobs(s, batch | {"fresh_draws": s.fresh_draws})
 
 
 def _jobs(settings: Plain | Free, batch: Mapping[str, Any]) -> dict[str, Any]:

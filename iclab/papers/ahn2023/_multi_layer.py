@@ -66,6 +66,14 @@ class Setting:
         return self.root @ A @ self.root
 
 
+@dataclass(frozen=True)
+class Multiples:
+    """A point a of S: A_i = a_i Σ⁻¹."""
+
+    setting: Setting
+    a: tuple[float, ...]
+
+
 class Minimum(NamedTuple):
     """Where a descent ended, and how far from a true minimum it may have stopped.
 

@@ -7,6 +7,7 @@ Gaussian vectors or of sample covariances enters, so claims about those can fail
 import functools
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import jax
@@ -53,6 +54,16 @@ class Nodes(NamedTuple):
     query: np.ndarray
     target: np.ndarray
     weights: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """A distribution of prompts, and weights of a layer."""
+
+    covariance: np.ndarray
+    samples: int
+    P: np.ndarray
+    Q: np.ndarray
 
 
 def moments(covariance: np.ndarray, samples: int) -> Moments:

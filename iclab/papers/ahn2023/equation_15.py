@@ -1,26 +1,15 @@
 """(15): the loss of one layer through b, A and the second moments C of the prompt."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from iclab.evidence import Measured, rounded
 from iclab.papers.ahn2023._single_layer import (
+    Weighted,
     moments,
     prompt_nodes,
     rotated,
     squared_error,
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """A distribution of short prompts and weights with no zero entry."""
-
-    covariance: np.ndarray
-    samples: int
-    P: np.ndarray
-    Q: np.ndarray
 
 
 def cases(scale):
@@ -31,27 +20,27 @@ def cases(scale):
             random = np.random.default_rng([n, *kind.encode()])
             P, Q = random.standard_normal((2, 3, 3))
             name = f"d=2, {kind} spectrum, n={n}, random weights"
-            found[name] = Case(rotated(eigenvalues), n, P, Q)
+            found[name] = Weighted(rotated(eigenvalues), n, P, Q)
     return found
 
 
-def predict(case: Case):
+def predict(case: Weighted):
     """E[(bᵀCA + wᵀ)x]², b the last row of P and A the first d columns of Q."""
     return _formula(case, 1.0)
 
 
-def measure(case: Case) -> Measured:
+def measure(case: Weighted) -> Measured:
     """The forward pass (4) on a quadrature over whole prompts, query included."""
     nodes = prompt_nodes(case.covariance, case.samples)
     value = float(squared_error(case.P, case.Q, nodes))
     return rounded(value, len(nodes.weights), value)
 
 
-def decoy(case: Case):
+def decoy(case: Weighted):
     """C averaged over n + 1 tokens, as if the query counted."""
     return _formula(case, case.samples / (case.samples + 1))
 
 
-def _formula(case: Case, factor: float) -> float:
+def _formula(case: Weighted, factor: float) -> float:
     X = factor * np.einsum("i,jk->ijk", case.P[-1], case.Q[:, :-1])
     return moments(case.covariance, case.samples).loss(X)

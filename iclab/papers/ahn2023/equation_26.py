@@ -2,14 +2,12 @@
 fact d times as fast.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from iclab.evidence import Measured
 from iclab.papers.ahn2023._multi_layer import (
     LAYERS,
-    Setting,
+    Multiples,
     loss_and_gradient,
     round_off,
     settings,
@@ -18,31 +16,23 @@ from iclab.papers.ahn2023._multi_layer import (
 )
 
 
-@dataclass(frozen=True)
-class Case:
-    """A point a of S: A_i = a_i Σ⁻¹."""
-
-    setting: Setting
-    a: tuple[float, ...]
-
-
-def cases(scale) -> dict[str, Case]:
+def cases(scale) -> dict[str, Multiples]:
     """Random points of S, none of them stationary."""
     found = {}
     for name, setting in settings(scale).items():
         random = np.random.default_rng(list(name.encode()))
         for number in range(2):
             a = tuple(-random.uniform(0.1, 1, LAYERS))
-            found[f"{name}, point {number + 1} of S"] = Case(setting, a)
+            found[f"{name}, point {number + 1} of S"] = Multiples(setting, a)
     return found
 
 
-def predict(case: Case):
+def predict(case: Multiples):
     """−df/dt along the flow is d Σ‖∇f‖², which is at least Σ‖∇f‖²."""
     return float(case.setting.dimension)
 
 
-def measure(case: Case) -> Measured:
+def measure(case: Multiples) -> Measured:
     """Differences of the exact loss along the flow's direction, over Σ‖∇f‖²."""
     setting, d = case.setting, case.setting.dimension
     A = setting.multiples(np.array(case.a))
@@ -62,6 +52,6 @@ def measure(case: Case) -> Measured:
     return Measured(value, error, "float64 round-off of losses and of their gradient")
 
 
-def decoy(case: Case):
+def decoy(case: Multiples):
     """As fast as gradient flow: the rate if r_i had the 1/d that it has below (25)."""
     return 1.0

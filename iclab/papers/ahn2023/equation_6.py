@@ -1,28 +1,17 @@
 """(6): the loss of one layer, in which our copy prints no square."""
 
-from dataclasses import dataclass
-
 import jax
 import numpy as np
 
 from iclab.evidence import Measured, rounded
 from iclab.papers.ahn2023._single_layer import (
     Nodes,
+    Weighted,
     prompt_nodes,
     rotated,
     squared_error,
 )
 from iclab.theory import lsa_full_loss
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """A distribution of prompts and weights for which the mask makes no difference."""
-
-    covariance: np.ndarray
-    samples: int
-    P: np.ndarray
-    Q: np.ndarray
 
 
 def cases(scale):
@@ -37,33 +26,35 @@ def cases(scale):
         "random weights": (P, Q),
         "one step of size ½": (last, -first / 2),
     }
-    return {f"d=2, n={n}, {kind}": Case(Sigma, n, *weights[kind]) for kind in weights}
+    return {
+        f"d=2, n={n}, {kind}": Weighted(Sigma, n, *weights[kind]) for kind in weights
+    }
 
 
-def predict(case: Case):
+def predict(case: Weighted):
     """The mean square in closed form: twice the loss of zhang2023, W_KQ = −Q."""
     return 2 * float(_half_loss(-case.Q, case.P, case.covariance, case.samples))
 
 
-def printed(case: Case):
+def printed(case: Weighted):
     """The mean without the square, from (6) as written: every error averages out."""
     nodes = prompt_nodes(case.covariance, case.samples)
     return float(nodes.weights @ _printed_errors(case, nodes))
 
 
-def measure(case: Case) -> Measured:
+def measure(case: Weighted) -> Measured:
     """The loss (5) with k = 1, by the model's forward pass."""
     nodes = prompt_nodes(case.covariance, case.samples)
     value = float(squared_error(case.P, case.Q, nodes))
     return rounded(value, len(nodes.weights), value)
 
 
-def decoy(case: Case):
+def decoy(case: Weighted):
     """A factor ½ in front, as zhang2023 has it."""
     return predict(case) / 2
 
 
-def _printed_errors(case: Case, nodes: Nodes) -> np.ndarray:
+def _printed_errors(case: Weighted, nodes: Nodes) -> np.ndarray:
     """[Z₀ + (1/n) P Z₀ M (Z₀ᵀ Q Z₀)]_{d+1,n+1} + wᵀx of every prompt."""
     points, n, d = nodes.examples.shape
     Z = np.zeros((points, d + 1, n + 1))

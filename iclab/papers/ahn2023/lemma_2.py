@@ -47,6 +47,13 @@ def decoy(case: Case):
     return _summary(case, _iterates(case, case.A[:-1], -1.0), 1.0)
 
 
+def labels(case: Case):
+    """The label by layers, and the curvatures of R."""
+    layers = [f"label after {i} layers" for i in range(len(case.A))]
+    d = case.prompt.query.size
+    return [*layers, *(f"curvature {i + 1}" for i in range(d))]
+
+
 def measure(case: Case) -> Measured:
     """The query's label after each of k layers, and the Hessian of (10)."""
     labels, hessian = map(np.asarray, _run(case.A[:-1], case.prompt))

@@ -4,11 +4,14 @@ import numpy as np
 
 from iclab.evidence import Measured, Printed
 from iclab.papers.ahn2023._component_minima import (
+    COMPONENT,
     Component,
     flat_directions,
     measured_component,
     predicted_component,
 )
+
+labels = [*COMPONENT, "flat directions"]
 
 
 def cases(scale):

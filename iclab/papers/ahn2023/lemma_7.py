@@ -7,11 +7,14 @@ import numpy as np
 
 from iclab.evidence import Measured
 from iclab.papers.ahn2023._component_minima import (
+    COMPONENT,
     Component,
     measured_component,
     predicted_component,
 )
 from iclab.theory import ahn_optimum, gamma_matrix
+
+labels = COMPONENT
 
 
 def cases(scale):

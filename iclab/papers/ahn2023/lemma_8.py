@@ -1,7 +1,6 @@
 """Lemma 8: multiples of Σ⁻¹ may change places among the layers; other matrices not."""
 
 import itertools
-from dataclasses import dataclass
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from iclab.evidence import Measured
 from iclab.papers.ahn2023._multi_layer import (
     LAYERS,
+    Multiples,
     Setting,
     loss_and_gradient,
     round_off,
@@ -16,25 +16,19 @@ from iclab.papers.ahn2023._multi_layer import (
 )
 from iclab.theory import scalar_transformer_loss
 
-
-@dataclass(frozen=True)
-class Case:
-    """A point a of S: A_i = a_i Σ⁻¹."""
-
-    setting: Setting
-    a: tuple[float, ...]
+labels = [f"layers {o}" for o in itertools.permutations(range(1, LAYERS + 1))]
 
 
-def cases(scale) -> dict[str, Case]:
+def cases(scale) -> dict[str, Multiples]:
     """A random point of S for every covariance."""
     found = {}
     for name, setting in settings(scale).items():
         random = np.random.default_rng(list(name.encode()))
-        found[name] = Case(setting, tuple(-random.uniform(0.2, 1.2, LAYERS)))
+        found[name] = Multiples(setting, tuple(-random.uniform(0.2, 1.2, LAYERS)))
     return found
 
 
-def predict(case: Case):
+def predict(case: Multiples):
     """One number for all six orders: an integral in which the a_i are symmetric."""
     setting = case.setting
     loss = scalar_transformer_loss(
@@ -43,14 +37,14 @@ def predict(case: Case):
     return np.full(6, float(loss))
 
 
-def measure(case: Case) -> Measured:
+def measure(case: Multiples) -> Measured:
     """The exact loss with the layers in each order."""
     A = case.setting.multiples(np.array(case.a))
     rounding, _ = round_off(A, case.setting)
     return Measured(_losses(A, case.setting), rounding, "float64 round-off")
 
 
-def decoy(case: Case):
+def decoy(case: Multiples):
     """The six losses when the first layer steps along I and not along Σ⁻¹."""
     setting = case.setting
     A = setting.multiples(np.array(case.a))

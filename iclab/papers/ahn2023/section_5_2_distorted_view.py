@@ -55,6 +55,12 @@ def decoy(case: Case):
     return _summary(case, np.linalg.inv(case.W) @ case.latent)
 
 
+def labels(case: Case):
+    """Entries of w⋆, and eigenvalues of its covariance."""
+    entries = range(1, len(case.W) + 1)
+    return [f"{what} {i}" for what in ("entry of w⋆", "eigenvalue") for i in entries]
+
+
 def measure(case: Case) -> Measured:
     """Least squares on the distorted inputs and the labels of the latent ones.
 

@@ -11,6 +11,8 @@ from iclab.papers.ahn2023._single_layer import Moments, moments, rotated
 from iclab.papers.ahn2023._single_layer_search import Ends, families, search
 from iclab.theory import ahn_optimum
 
+labels = "least loss", "‖b⊗A‖", "1ᵀA1", "1ᵀAr", "rᵀA1", "minima up to scale"
+
 
 class Case(NamedTuple):
     """Eigenvalues of Σ, and the number of examples."""

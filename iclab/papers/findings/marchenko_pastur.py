@@ -17,6 +17,8 @@ from iclab.theory import (
     marchenko_pastur_quadrature,
 )
 
+labels = "looped step", "its loss", "untied step", "their loss", "E h²", "E h⁴ / 10"
+
 
 @dataclass(frozen=True)
 class Case:

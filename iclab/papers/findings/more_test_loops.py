@@ -19,6 +19,8 @@ from iclab.theory import looped_optimum, loss_by_test_loops
 _LOOPS = 12
 
 relation = "<="
+_MEANS = [f"{sign}mean, {i} loops" for sign in ("", "−") for i in range(1, 6)]
+labels = [*_MEANS, "share of the median"]
 
 
 @dataclass(frozen=True)

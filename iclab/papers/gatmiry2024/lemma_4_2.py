@@ -65,6 +65,12 @@ def decoy(case: Case):
     return _bounds(case, 0.0, 0.0)
 
 
+def labels(case: Case):
+    """Every α_j from above and from below, and what is beside them."""
+    each = range(1, len(case.eigenvalues) + 1)
+    return [*(f"{sign}α_{j}" for sign in ("", "−") for j in each), "off the diagonal"]
+
+
 def measure(case: Case) -> Measured:
     """E Sᵏ over every S; with more than three inputs, all white, over all pairings."""
     d, n, k = len(case.eigenvalues), case.samples, case.order

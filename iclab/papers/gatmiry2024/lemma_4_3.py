@@ -98,6 +98,14 @@ def decoy(case: Case | Expansion):
     return None if isinstance(case, Expansion) else case.bounds(0.0)
 
 
+def labels(case: Case | Expansion):
+    """Every eigenvalue from above and from below; the trace."""
+    if isinstance(case, Expansion):
+        return ["trace", "−trace"]
+    each = range(1, len(case.A) + 1)
+    return [*(f"{sign}β_{i}" for sign in ("", "−") for i in each), "off the diagonal"]
+
+
 def measure(case: Case | Expansion) -> Measured:
     """The mean over every S, in the eigenvectors of A^½Σ⋆A^½."""
     of = case.case if isinstance(case, Expansion) else case

@@ -10,6 +10,7 @@ from iclab.papers.gatmiry2024._pairings import pairing_graphs
 from iclab.theory import moment_deviation, wishart_moments_by_traces
 
 relation = "<="
+labels = "−α", "α", "α − sum 1", "sum 1 − sum 2", "sum 2", "pairings", "−pairings"
 
 
 @dataclass(frozen=True)

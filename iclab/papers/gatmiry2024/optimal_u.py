@@ -14,6 +14,8 @@ from iclab.theory import looped_loss
 SIGMA = rotated((1.6, 0.4))
 LOOPS = 2
 
+labels = "form (1, 1)", "form (2, 2)", "form (1, 2)", "eigenvalue", "slope 1", "slope 2"
+
 
 @dataclass(frozen=True, eq=False)
 class Case:

@@ -61,6 +61,16 @@ def decoy(case: Case):
     return np.concatenate([good[:-tail], rows.ravel(), rows[-1, -1:]])
 
 
+def labels(case: Case):
+    """Entries of the slope, and of the label rows by loops."""
+    d, n = case.prompt.X.shape
+    slope = [f"slope, entry {i + 1}" for i in range(d)]
+    columns = [*(f"example {i + 1}" for i in range(n)), "query"]
+    attention = [f"Attn, {column}" for column in columns]
+    loops = [f"loop {t + 1}, {column}" for t in range(LOOPS) for column in columns]
+    return [*slope, *attention, *loops, "answer of the model"]
+
+
 def measure(case: Case) -> Measured:
     """Slope of ℓ at 0, rows of the token matrices by (2), (3), and the model's answer.
 

@@ -40,6 +40,12 @@ def decoy(case: Exact):
     return _with_minimum(case.dimension * (1 - case.step * h) ** (2 * loops) @ weight)
 
 
+def labels(case: Exact):
+    """Loops, and where the loss is least."""
+    loops = [f"loss after {i + 1} loops" for i in range(case.most)]
+    return [*loops, "loops of the least loss"]
+
+
 def measure(case: Exact, key, scale) -> Measured:
     """The same losses by exact fractions, or from the model on drawn prompts."""
     if isinstance(case, Drawn):

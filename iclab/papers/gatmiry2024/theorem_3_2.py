@@ -95,6 +95,14 @@ def decoy(case: Case):
     return bounds
 
 
+def labels(case: Case):
+    """The bounds, the optimum from both sides, and both sums of the proof."""
+    found = ["loss", "distance", "‖u‖", "away from the optimum", "ratio", "−ratio"]
+    proof = ["loss of the proof", "distance of the proof"]
+    proof = [sign + one for one in proof for sign in ("", "−")]
+    return [*found, *proof][: len(predict(case))]
+
+
 def measure(case: Case) -> Measured:
     """Search the loss of the model, integrated over every prompt, for its minimum."""
     d, n, L = case.sizes

@@ -51,6 +51,15 @@ def decoy(case: Case):
     return _labels(case, -1.0, case.A[::-1], case.u[::-1])
 
 
+def labels(case: Case):
+    """Entries of the label rows by layers."""
+    examples = range(1, case.prompt.X.shape[1] + 1)
+    columns = [*(f"example {i}" for i in examples), "query"]
+    layers = range(1, LAYERS + 1)
+    rows = [f"layer {t}, {column}" for t in layers for column in columns]
+    return [*rows, *(f"answer after {t} layers" for t in layers)]
+
+
 def measure(case: Case) -> Measured:
     """Last rows of the token matrices by (2), (3), and what the model answers."""
     X, w, query = case.prompt

@@ -30,6 +30,11 @@ def decoy(case: Instances):
     return _errors(case, case.noise_variance[0])
 
 
+def labels(case: Instances):
+    """Tokens."""
+    return [f"token {k + 1}" for k in range(case.tokens.shape[1])]
+
+
 def measure(case: Instances, key, scale) -> Measured:
     """The model's squared error at every token on sampled tasks, noise N(0, τI)."""
     return _sampled(case, case.noise_variance[0], key, scale)

@@ -25,6 +25,11 @@ def decoy(case: Instances):
     return shown_labels(case) @ np.einsum("hk,hnk->nk", case.weights[0], attention)
 
 
+def labels(case: Instances):
+    """Tokens."""
+    return [f"ŷ_{k + 1}" for k in range(case.tokens.shape[1])]
+
+
 def measure(case: Instances) -> Measured:
     """The diagonal of T(E), from the embedded prompt and W_O, W_V, W_K and W_Q."""
     Q, w, tokens = (

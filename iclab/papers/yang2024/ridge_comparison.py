@@ -22,6 +22,13 @@ def decoy(case: Table):
     return None if case.m == case.N else _statement(*_coefficients(case)[::-1])
 
 
+def labels(case: Table):
+    """Entries of both, and the sign of the difference of their lengths."""
+    entries = range(1, case.m + 1)
+    names = [f"{name}_{i}" for name in ("λ̂", "λ̂_τ") for i in entries]
+    return [*names, "which is longer"]
+
+
 def measure(case: Table) -> Measured:
     """Least squares whose rows are the terms of (20) and of (25) as they stand."""
     half = 1 / np.sqrt(2 * case.N)

@@ -5,7 +5,8 @@ import functools
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.papers.zhang2023._fixed_covariance import Setting
+from iclab.evidence import Scale
+from iclab.papers.zhang2023._fixed_covariance import Setting, settings
 from iclab.theory import largest_initial_scale
 
 
@@ -27,3 +28,12 @@ def aligned_start(setting: Setting) -> Setting:
     N = setting.context_length
     sigma = 0.999 * float(largest_initial_scale(setting.covariance, N))
     return Setting(setting.covariance, N, theta, sigma)
+
+
+def with_edges(scale: Scale) -> dict[str, Setting]:
+    """Random starts; in three dimensions also rank one, at the edge of (A.13)."""
+    found = dict(settings(scale))
+    for name, setting in settings(scale).items():
+        if len(setting.covariance) == 3:
+            found[f"{name}, leading start at the edge"] = aligned_start(setting)
+    return found

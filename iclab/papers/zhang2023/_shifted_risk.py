@@ -4,6 +4,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from iclab.evidence import Measured, slope
+from iclab.papers.zhang2023._simulation import (
+    distribution,
+    simulated_risk,
+    trained_model,
+)
+from iclab.tasks import AbstractTask
 from iclab.theory import lsa_risk, optimal_preconditioner
 
 # Lengths (N in training, M of the test prompt) at which simulations are compared.
@@ -37,3 +43,10 @@ def decay_rate(covariance: Float[Array, "d d"], **shift) -> Measured:
     late, _ = slope(x[middle:], y[middle:])
     # What is left of the next order in 1/n is smaller than what went away meanwhile.
     return Measured(late, abs(late - early), "change of the slope from early to late n")
+
+
+def sampled_risks(task: AbstractTask, spectrum: str, key, scale) -> Measured:
+    """Risks at all `LENGTHS` of models after their flow, on sampled prompts."""
+    pairs = [(trained_model(distribution(spectrum, N)), M) for N, M in LENGTHS]
+    prompts = {"smoke": 1 << 15, "desk": 1 << 17, "paper": 1 << 20}[scale]
+    return simulated_risk(task, pairs, prompts=prompts, key=key)

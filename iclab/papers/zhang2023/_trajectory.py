@@ -43,6 +43,10 @@ def balanced_theta(random: np.random.Generator, d: int) -> Float[Array, "d d"]:
     return jnp.asarray(theta / np.sqrt(np.linalg.norm(theta @ theta.T)))
 
 
+# Names of the six numbers of `summary`; 1 and r are an even and an uneven direction.
+SUMMARY = ("u₋₁", "‖U₁₁‖", "1ᵀU₁₁1", "1ᵀU₁₁r", "rᵀU₁₁1", "rᵀU₁₁r")
+
+
 def summary(U11: Array | np.ndarray, u_last: Array | np.ndarray | float) -> np.ndarray:
     """Six numbers that fix the weights, or a change of them, for practical purposes."""
     U11, u_last = np.asarray(U11), np.asarray(u_last)

@@ -43,6 +43,13 @@ def decoy(case: Setting):
     return np.concatenate([[least], _squares(case, weighted=False), _expanded(case)])
 
 
+def labels(case: Setting):
+    """The minimum, and two numbers of each of four weights."""
+    weights = range(1, 5)
+    gaps = [f"gap at weights {i}" for i in weights]
+    return ["least loss", *gaps, *(f"twice the loss at weights {i}" for i in weights)]
+
+
 def chain_as_printed(case: Setting):
     """Fourth line: −u₋₁tr[a − b] for the two cross terms; fifth: a Λ^{1/2} too many."""
     Lambda, Gamma, root, _ = _matrices(case)

@@ -56,6 +56,11 @@ def decoy(case: Prompts):
     return _step(case, np.linalg.inv(case.setting.covariance))
 
 
+def labels(case: Prompts):
+    """Prompts by number."""
+    return [f"prompt {i + 1}" for i in range(len(case.batch.query))]
+
+
 def _step(case: Prompts, preconditioner: np.ndarray) -> np.ndarray:
     return np.einsum(
         "ni,ij,nj->n", case.batch.query, preconditioner, _correlation(case)

@@ -3,18 +3,11 @@
 import numpy as np
 
 from iclab.evidence import Measured
-from iclab.papers.zhang2023._extreme_starts import aligned_start
-from iclab.papers.zhang2023._fixed_covariance import Setting, settings, trajectory
+from iclab.papers.zhang2023._extreme_starts import with_edges
+from iclab.papers.zhang2023._fixed_covariance import Setting, trajectory
 from iclab.theory import optimal_preconditioner
 
-
-def cases(scale):
-    """Random starts; in three dimensions starts of rank one at the edge of (A.13)."""
-    found = dict(settings(scale))
-    for name, setting in settings(scale).items():
-        if len(setting.covariance) == 3:
-            found[f"{name}, leading start at the edge"] = aligned_start(setting)
-    return found
+cases = with_edges
 
 
 def predict(case: Setting):

@@ -35,6 +35,12 @@ def decoy(case: Weights):
     return -cubic + linear
 
 
+def labels(case: Weights):
+    """Entries of U, column by column."""
+    rows = range(1, len(case.U) + 1)
+    return [f"U[{i}, {j}]" for j in rows for i in rows]
+
+
 def _terms(case: Weights):
     """E(⟨H, uuᵀ⟩H)u and E(wᵀx_q H)u."""
     prompts = exact_prompts(case.covariance, case.context_length)

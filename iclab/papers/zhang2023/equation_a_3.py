@@ -33,6 +33,12 @@ def decoy(case: Weights):
     return _applied(case, lambda V: V)
 
 
+def labels(case: Weights):
+    """Entries of U, column by column."""
+    rows = range(1, len(case.U) + 1)
+    return [f"U[{i}, {j}]" for j in rows for i in rows]
+
+
 def _applied(case: Weights, block):
     Lambda, d = case.covariance, len(case.covariance)
     blocks = []

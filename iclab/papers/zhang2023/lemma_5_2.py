@@ -69,6 +69,13 @@ def decoy(case: Case):
     return np.concatenate(values)
 
 
+def labels(case: Case):
+    """Three parts of the field at every point of the flow."""
+    parts = ("U₁₁", "u₁₂ and u₂₁", "u₋₁")
+    points = range(1, len(_points(case)) + 1)
+    return [f"{part} at point {i}" for i in points for part in parts]
+
+
 def _points(case: Case) -> np.ndarray:
     """Weights at the start, on the way and at the end; half way when sampling."""
     found = trajectory(case.setting)

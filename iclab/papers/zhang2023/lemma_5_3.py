@@ -10,6 +10,9 @@ from iclab.theory import optimal_preconditioner
 # The lowest ends of twice as many descents.
 _KEPT = 3
 
+_PARTS = ("largest singular value", "smallest singular value", "entry (1, 2)")
+labels = [f"{part}, minimum {i + 1}" for i in range(_KEPT) for part in _PARTS]
+
 
 def cases(scale):
     """Every spectrum and length in three dimensions."""

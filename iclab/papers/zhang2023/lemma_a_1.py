@@ -11,6 +11,7 @@ from iclab.theory import gamma_matrix
 _NODES, _COEFFICIENTS = np.array([1, -1, 2, -2]), np.array([8, -8, -1, 1]) / 12
 
 cases = settings
+labels = [f"{what}, weights {i}" for what in ("loss", "slope") for i in range(1, 5)]
 
 
 def predict(case: Setting):

@@ -32,6 +32,12 @@ def decoy(case: Setting):
     return np.linalg.norm(U11, ord=2, axis=(1, 2)) ** 2
 
 
+def labels(case: Setting):
+    """Steps of the flow."""
+    _, *even = _steps(case)
+    return ["least balanced step", *(f"step {step}" for step in even)]
+
+
 def _steps(case: Setting) -> np.ndarray:
     """Indices of saved steps: the least balanced one, then evenly from start to end."""
     found = trajectory(case)

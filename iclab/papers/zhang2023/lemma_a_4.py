@@ -3,25 +3,16 @@
 import numpy as np
 
 from iclab.evidence import Measured
-from iclab.papers.zhang2023._extreme_starts import aligned_start
+from iclab.papers.zhang2023._extreme_starts import with_edges
 from iclab.papers.zhang2023._fixed_covariance import (
     SOLVER_TOLERANCE,
     Setting,
-    settings,
     trajectory,
 )
 from iclab.theory import lsa_loss
 
+cases = with_edges
 relation = ">="
-
-
-def cases(scale):
-    """Random starts, and in three dimensions starts that make u₋₁ fall at first."""
-    found = dict(settings(scale))
-    for name, setting in settings(scale).items():
-        if len(setting.covariance) == 3:
-            found[f"{name}, leading start at the edge"] = aligned_start(setting)
-    return found
 
 
 def predict(case: Setting):

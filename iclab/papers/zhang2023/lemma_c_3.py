@@ -14,6 +14,7 @@ from iclab.theory import (
 )
 
 cases = settings
+labels = "loss (C.5)", "slope", "minimum (C.6)", "gap (C.7)", "trace (C.8)", "off it"
 
 
 def predict(case: Setting):

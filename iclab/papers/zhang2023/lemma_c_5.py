@@ -11,6 +11,7 @@ from iclab.papers.zhang2023._random_covariance import (
 )
 
 cases = settings
+labels = [*(f"u₋₁² at snapshot {i}" for i in range(1, 6)), "largest deviation"]
 
 
 def predict(case: Setting):

@@ -7,13 +7,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from iclab.evidence import Measured
-from iclab.papers.zhang2023._shifted_risk import LENGTHS, decay_rate, exact_risks
-from iclab.papers.zhang2023._simulation import (
-    distribution,
-    shifted_task,
-    simulated_risk,
-    trained_model,
-)
+from iclab.papers.zhang2023._shifted_risk import decay_rate, exact_risks, sampled_risks
+from iclab.papers.zhang2023._simulation import distribution, shifted_task
 
 _SPECTRUM = "one tiny"
 
@@ -52,9 +47,7 @@ def measure(case: Query, key, scale) -> Measured:
     if case.growing:
         return decay_rate(Lambda, query_covariance=case.covariance)
     task = shifted_task(Lambda, query_covariance=case.covariance)
-    pairs = [(trained_model(distribution(_SPECTRUM, N)), M) for N, M in LENGTHS]
-    prompts = {"smoke": 1 << 15, "desk": 1 << 17, "paper": 1 << 20}[scale]
-    return simulated_risk(task, pairs, prompts=prompts, key=key)
+    return sampled_risks(task, _SPECTRUM, key, scale)
 
 
 def decoy(case: Query):

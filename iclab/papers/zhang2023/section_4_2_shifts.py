@@ -8,13 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from iclab.evidence import Measured
-from iclab.papers.zhang2023._shifted_risk import LENGTHS, exact_risks
-from iclab.papers.zhang2023._simulation import (
-    distribution,
-    shifted_task,
-    simulated_risk,
-    trained_model,
-)
+from iclab.papers.zhang2023._shifted_risk import LENGTHS, exact_risks, sampled_risks
+from iclab.papers.zhang2023._simulation import distribution, shifted_task
 from iclab.training import trained_lsa
 
 _SPECTRUM = "geometric"
@@ -74,9 +69,7 @@ def measure(case: Limit | Simulated, key, scale) -> Measured:
         return Measured((np.abs(answer - truth) <= error).astype(int), 0, reason)
     Lambda = distribution(_SPECTRUM, 2).covariance
     task = shifted_task(Lambda, transform=case.scale * jnp.eye(3))
-    pairs = [(trained_model(distribution(_SPECTRUM, N)), M) for N, M in LENGTHS]
-    prompts = {"smoke": 1 << 15, "desk": 1 << 17, "paper": 1 << 20}[scale]
-    return simulated_risk(task, pairs, prompts=prompts, key=key)
+    return sampled_risks(task, _SPECTRUM, key, scale)
 
 
 def decoy(case: Limit | Simulated):
@@ -89,6 +82,14 @@ def decoy(case: Limit | Simulated):
             return (_SCALES == 1).astype(int)
         case Limit():
             return np.abs(_SCALES[_SCALES != 0])
+
+
+def labels(case: Limit | Simulated):
+    """Scales c, or lengths in training and at test."""
+    if isinstance(case, Simulated):
+        return [f"N = {N}, M = {M}" for N, M in LENGTHS]
+    scales = _SCALES if case.only_if_right else _SCALES[_SCALES != 0]
+    return [f"c = {c:g}" for c in scales]
 
 
 @functools.cache

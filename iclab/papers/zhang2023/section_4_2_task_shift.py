@@ -7,13 +7,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from iclab.evidence import Measured
-from iclab.papers.zhang2023._shifted_risk import LENGTHS, decay_rate, exact_risks
-from iclab.papers.zhang2023._simulation import (
-    distribution,
-    shifted_task,
-    simulated_risk,
-    trained_model,
-)
+from iclab.papers.zhang2023._shifted_risk import decay_rate, exact_risks, sampled_risks
+from iclab.papers.zhang2023._simulation import distribution, shifted_task
 
 _SPECTRUM = "geometric"
 
@@ -53,9 +48,7 @@ def measure(case: Labels, key, scale) -> Measured:
     if case.growing:
         return decay_rate(Lambda, weight=case.weight, noise_variance=case.noise_std**2)
     task = shifted_task(Lambda, weight=case.weight, noise_std=case.noise_std)
-    pairs = [(trained_model(distribution(_SPECTRUM, N)), M) for N, M in LENGTHS]
-    prompts = {"smoke": 1 << 15, "desk": 1 << 17, "paper": 1 << 20}[scale]
-    return simulated_risk(task, pairs, prompts=prompts, key=key)
+    return sampled_risks(task, _SPECTRUM, key, scale)
 
 
 def decoy(case: Labels):

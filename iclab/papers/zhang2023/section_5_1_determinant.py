@@ -9,6 +9,7 @@ from iclab.papers.zhang2023._quadratic_form import Shape, prompts, query_matrix,
 _POINTS = np.array([-2.5, -1.0, -0.3, 0.2, 0.7, 1.5, 3.0])
 
 cases = shapes
+labels = [f"μ = {point:g}" for point in _POINTS]
 
 
 def predict(case: Shape):

@@ -9,7 +9,7 @@ import numpy as np
 from iclab.evidence import Measured
 from iclab.papers.zhang2023._fixed_covariance import Setting, settings, trajectory
 from iclab.papers.zhang2023._loss_landscape import bowl, descend
-from iclab.papers.zhang2023._trajectory import summary
+from iclab.papers.zhang2023._trajectory import SUMMARY, summary
 from iclab.theory import lsa_optimum, optimal_preconditioner
 
 
@@ -64,6 +64,11 @@ def decoy(case: Setting | AllWeights):
         return _loss_of(setting.covariance, inverse)
     u_last = np.sqrt(np.linalg.norm(inverse))
     return summary(inverse / u_last, u_last)
+
+
+def labels(case: Setting | AllWeights):
+    """Those of the weights at rest; of the least loss none."""
+    return () if isinstance(case, AllWeights) else SUMMARY
 
 
 def _least_loss(case: AllWeights) -> Measured:

@@ -5,10 +5,11 @@ import numpy as np
 
 from iclab.evidence import Measured
 from iclab.papers.zhang2023._random_covariance import Setting, settings, trajectory
-from iclab.papers.zhang2023._trajectory import summary
+from iclab.papers.zhang2023._trajectory import SUMMARY, summary
 from iclab.theory import lsa_optimum, lsa_optimum_random_covariance
 
 cases = settings
+labels = SUMMARY
 
 
 def predict(case: Setting):
