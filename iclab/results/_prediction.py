@@ -7,8 +7,9 @@ from typing import Any, Literal
 import numpy as np
 
 from iclab._reader import Listed, checked
-from iclab.evidence import CaseResult, number, plain
+from iclab.evidence import CaseResult, plain
 from iclab.results._schema import RELATIONS, Fields, Wrong, shown
+from iclab.show import number
 
 # Predictions are closed forms in float64. On another machine they may come out with
 # another rounding: by this share of the largest entry, or by this part of an error bar.
