@@ -112,33 +112,26 @@ def get_rules(annotation: Any) -> tuple[Any, ...]:
 # Functions and classes -------------------------------------------------------
 
 
-@typing.overload
-def checked(function: FunctionT, *, finite: bool = True) -> FunctionT: ...
-
-
-@typing.overload
-def checked(*, finite: bool = True) -> Callable[[FunctionT], FunctionT]: ...
-
-
-def checked(function: Any = None, *, finite: bool = True) -> Any:
+def checked(
+    function: FunctionT, *, finite: bool = False, notes: bool = False
+) -> FunctionT:
     """Read the arguments of a function by annotation; of a class, those of all methods.
 
-    A `finite` result is promised too: overflow is said and never returned. A class that
-    is not `finite` may also be made of numbers that are not. Inside a JAX
+    With `finite`, so is the result: overflow is said and never returned. A class that
+    is not `finite` may be made of numbers that are not. With `notes`, errors from
+    deeper inside get one that names the function. Inside a JAX
     transformation shapes and types are checked, values are not. Axes of a method's
     arguments are as long as those of the same name in the object's fields, and d is its
     `dimension`.
     """
-    if function is None:
-        return functools.partial(checked, finite=finite)
     if not isinstance(function, type):
-        return _reading(function, finite)
+        return _reading(function, finite, notes)
     for name, value in list(vars(function).items()):
         kind = type(value) if isinstance(value, (staticmethod, classmethod)) else None
         method = value.__func__ if kind is not None else value
         if inspect.isfunction(method) and not hasattr(method, "__checked__"):
             if not name.startswith("_") or name == "__call__":
-                read = _reading(method, finite)
+                read = _reading(method, finite, notes)
                 setattr(function, name, read if kind is None else kind(read))
             elif name == "__check_init__":
                 setattr(function, name, _named(method))
@@ -146,12 +139,14 @@ def checked(function: Any = None, *, finite: bool = True) -> Any:
     made = "__new__" if issubclass(function, tuple) else "__init__"
     maker = getattr(function, made)
     if not hasattr(maker, "__checked__") and not inspect.isabstract(function):
-        read = _reading(maker, finite, maker_of=function)
+        read = _reading(maker, finite, notes, maker_of=function)
         setattr(function, made, staticmethod(read) if made == "__new__" else read)
-    return function
+    return function  # pyright: ignore[reportReturnType]
 
 
-def _reading(function: Any, finite: bool, *, maker_of: type | None = None) -> Any:
+def _reading(
+    function: Any, finite: bool, notes: bool, *, maker_of: type | None = None
+) -> Any:
     """`function`, whose arguments are read and whose results may have to be finite."""
     signature = functools.cache(lambda: _Signature(function, maker_of))
     name = function.__name__
@@ -174,15 +169,18 @@ def _reading(function: Any, finite: bool, *, maker_of: type | None = None) -> An
         except OverflowError as error:
             raise _too_large("float64", owner, kwargs) from error
         except MemoryError as error:
+            if not notes:
+                raise
             raise _too_large("memory", owner, kwargs) from error
         except _Refused as refusal:
             if private:
                 raise
-            raise ValueError(f"{owner}: {refusal}") from None
+            raise _said(f"{owner}: {refusal}") from None
         except Exception as error:
             if str(error).startswith("RESOURCE_EXHAUSTED"):  # as XLA says it
                 raise _too_large("memory", owner, kwargs) from error
-            _note(error, owner)
+            if notes and not hasattr(error, "said_by_iclab"):
+                _note(error, owner)
             raise
         if finite and not makes and not _is_finite(result):
             raise _too_large("float64", owner, given)
@@ -200,7 +198,7 @@ def _named(method: Any) -> Any:
         try:
             method(self)
         except _Refused as refusal:
-            raise ValueError(f"{type(self).__name__}: {refusal}") from None
+            raise _said(f"{type(self).__name__}: {refusal}") from None
 
     check.__checked__ = True  # pyright: ignore[reportAttributeAccessIssue]
     return check
@@ -219,6 +217,13 @@ def _owner(function: Any, maker_of: type | None, args: tuple[Any, ...]) -> str:
     base = getattr(type(itself), "__mro__", ())
     inherits = any(one.__qualname__ == kind for one in base)
     return f"{type(itself).__name__ if inherits else kind}.{method}"
+
+
+def _said(sentence: str) -> ValueError:
+    """An error that names whose argument it is about: it needs no note."""
+    error = ValueError(sentence)
+    error.said_by_iclab = True  # pyright: ignore[reportAttributeAccessIssue]
+    return error
 
 
 def _note(error: Exception, owner: str) -> None:
@@ -284,7 +289,7 @@ def _too_large(what: str, owner: str, arguments: Mapping[str, Any]) -> ValueErro
         leaves = [value] if jax is None else jax.tree.leaves(value)
         sizes = [size for leaf in leaves for size in _sizes(leaf, "iuf")]
         words += [f"`{name}` up to {max(sizes):.3g}"] if sizes else []
-    return ValueError(f"{owner}: the result overflows {what} for {', '.join(words)}")
+    return _said(f"{owner}: the result overflows {what} for {', '.join(words)}")
 
 
 def _sizes(leaf: Any, kinds: str) -> list[float]:
@@ -296,7 +301,7 @@ def _sizes(leaf: Any, kinds: str) -> list[float]:
         except OverflowError:
             return [math.inf]
     dtype = getattr(leaf, "dtype", None)
-    if is_traced(leaf) or dtype is None or _number_kind(dtype) not in kinds:
+    if is_traced(leaf) or dtype is None or _number_kind(dtype) not in set(kinds):
         return []
     import numpy as np
 

@@ -11,13 +11,13 @@ from iclab._reader import (
     Natural as Natural,
     Own as Own,
     Rule as Rule,
-    checked as checked,
     finite_array as finite_array,
     is_traced as is_traced,
     read as read,
     refuse as refuse,
     require as require,
 )
+from iclab.core._checked import checked as checked
 from iclab.core._errors import (
     array_size as array_size,
     covariance_matrix as covariance_matrix,

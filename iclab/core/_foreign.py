@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab._reader import Rule, checked, is_traced, refuse, require
+from iclab._reader import Rule, is_traced, refuse, require
+from iclab.core._checked import checked
 from iclab.core._predictor import AbstractPredictor
 from iclab.core._prompt import Prompt
 

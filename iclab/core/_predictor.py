@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from iclab._reader import checked, is_traced, require
+from iclab._reader import is_traced, require
+from iclab.core._checked import checked
 from iclab.core._prompt import Prompt
 
 # Numbers of examples, in any form that holds several.

@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from iclab._reader import checked, finite_array, is_traced, require
+from iclab._reader import finite_array, is_traced, require
+from iclab.core._checked import checked
 from iclab.core._rules import Count
 
 # What predictors see.

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab._reader import checked
+from iclab.core._checked import checked
 from iclab.core._rules import Covariance, SecondMoment
 
 

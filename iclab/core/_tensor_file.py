@@ -12,7 +12,8 @@ import safetensors
 import safetensors.numpy
 
 from iclab._files import write_whole
-from iclab._reader import checked, require, short
+from iclab._reader import require, short
+from iclab.core._checked import checked
 
 # Everything that iclab adds to a file's header is the text under this one name.
 _NAME = "iclab"

@@ -216,7 +216,10 @@ class Figure:
                 rule = f"no changes of {', '.join(map(str, changes))} are possible"
                 raise ValueError(f"{self.id} has no settings: {rule}")
             return scale
-        return change_settings(settings_at(self.settings, scale), changes)
+        try:
+            return change_settings(settings_at(self.settings, scale), changes)
+        except ValueError as refused:
+            raise ValueError(f"{self.id}: {refused}") from None
 
     def own_changes(self, scale: Scale, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Those of `changes` that are not what the scale has anyway, as values."""

@@ -216,7 +216,7 @@ def read_record(value: Any) -> Record:
         scale=fields.one_of("scale", SCALES),
         correction=fields.text("correction", None, lines=True),
         erratum=fields.text("erratum", None, lines=True),
-        erratum_class=fields.one_of("erratum_class", ERRATUM_CLASSES, None),
+        erratum_class=fields.one_of("erratum_class", tuple(ERRATUM_CLASSES), None),
         remark=fields.text("remark", None, lines=True),
         credit=fields.text("credit", None, lines=True),
         cases=fields.each("cases", _case) if kind == "claim" else (),

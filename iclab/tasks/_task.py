@@ -37,7 +37,7 @@ def _as_drawn(task: "AbstractTask", value: Any) -> Any:
 Latent = Annotated[Any, Own("what the task's own `latent(key)` draws", _as_drawn)]
 
 
-@checked
+@checked(finite=False)
 class AbstractTask(eqx.Module):
     """A distribution over prompts, in the pieces that shifts replace one by one.
 

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from iclab._reader import checked
 from iclab.core import (
     AbstractPredictor,
     Deep,
@@ -14,7 +15,6 @@ from iclab.core import (
     Prompt,
     Seed,
     Size,
-    checked,
 )
 from iclab.testing._compare import agree, fail, floating, shaped
 

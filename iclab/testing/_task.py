@@ -6,7 +6,8 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from iclab.core import Prompt, Seed, Size, checked, positive_integer
+from iclab._reader import checked
+from iclab.core import Prompt, Seed, Size, positive_integer
 from iclab.tasks import AbstractTask
 from iclab.testing._compare import agree, fail, shaped
 

@@ -91,7 +91,7 @@ def test_a_function_that_raises():
     def broken(X, y, q):
         raise RuntimeError("no such device")
 
-    with refused("Foreign: `function` raised RuntimeError: no such device"):
+    with refused("Foreign.on_batch: `function` raised RuntimeError: no such device"):
         Foreign(broken).on_batch(PROMPTS)
 
 

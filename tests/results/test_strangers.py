@@ -300,7 +300,7 @@ def test_an_honest_folder_from_elsewhere_is_believed(
     _forged(_manifest(out), predicted=1.0 + 1e-12)  # another machine's rounding
     monkeypatch.setenv("ICLAB_CACHE", str(tmp_path / "cache"))
     capsys.readouterr()
-    said = "iclab check: computing, once, what a stored claim predicts here\n"
+    said = "iclab check: computing, once, the predictions of 1 stored claim\n"
     for error in (said, ""):
         assert main([*CHECK, str(out)]) == 0
         found = capsys.readouterr()
