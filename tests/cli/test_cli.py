@@ -258,8 +258,6 @@ def test_what_is_in_the_way_is_one_line(tmp_path, capsys, fake, name):
     assert main(["reproduce", QUICK, "--out", str(tmp_path)]) == 2
     error = complaints(capsys.readouterr().err)
     reason = "Is a directory"
-    if name == "results.json":
-        reason = f"{tmp_path / name} is not a plain file"
     if name.startswith("report"):
         reason = f"{tmp_path / name} is there, and iclab did not write it: move it away"
     assert re.fullmatch(rf"iclab reproduce: cannot .*: {reason}\n", error)
