@@ -4,13 +4,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.algorithms._numbers import number
+from iclab.algorithms._numbers import positive
 from iclab.core import (
     AbstractPredictor,
+    Positive,
     Prompt,
     checked,
-    finite_array,
-    finite_number,
     is_traced,
     nan_unless_finite,
     require,
@@ -36,28 +35,15 @@ class BayesOverTasks(AbstractPredictor):
     def __init__(
         self,
         tasks: Float[Array, "T d"],
-        noise_variance: float | Float[Array, ""],
+        noise_variance: Positive,
         prior: Float[Array, " T"] | None = None,
     ):
-        self.tasks = jnp.asarray(tasks)
-        rule, found = "a matrix, a row per task", f"shape {self.tasks.shape}"
-        matrix = self.tasks.ndim == 2 and self.tasks.size > 0
-        require(matrix, "tasks", rule, found)
-        self.noise_variance = number(noise_variance)
-        T = len(self.tasks)
-        self.prior = jnp.full(T, 1 / T) if prior is None else jnp.asarray(prior)
+        self.tasks, T = tasks, len(tasks)
+        self.noise_variance = positive(noise_variance)
+        self.prior = jnp.full(T, 1 / T) if prior is None else prior
 
     def __check_init__(self):
-        tasks, prior = self.tasks, self.prior
-        finite_array(tasks, "tasks")
-        variance = self.noise_variance
-        finite_number(variance, "noise_variance", at_least=0)
-        positive = is_traced(variance) or float(variance) > 0
-        require(positive, "noise_variance", "> 0", variance)
-        rule = f"a vector of {len(tasks)} numbers, one per task"
-        same = prior.shape == (len(tasks),)
-        require(same, "prior", rule, f"shape {prior.shape}")
-        finite_array(prior, "prior")
+        prior = self.prior
         if not is_traced(prior):
             smallest, total = float(min(prior)), float(sum(prior))
             chances = smallest >= 0 and abs(total - 1) < 1e-6

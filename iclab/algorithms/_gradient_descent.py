@@ -1,23 +1,17 @@
 """Predictors that walk towards the weights, step by step."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from iclab.core import (
     AbstractPredictor,
+    Natural,
     Prompt,
     checked,
-    finite_array,
     nan_unless_finite,
-    positive_integer,
-    require,
+    same_dimension,
 )
-
-
-def _sizes(value: Float[Array, " steps"]) -> Float[Array, " steps"]:
-    return jnp.asarray(value)
 
 
 @checked
@@ -28,10 +22,7 @@ class GradientDescent(AbstractPredictor):
     η_t = `step_sizes[t]`; as many steps as there are sizes.
     """
 
-    step_sizes: Float[Array, " steps"] = eqx.field(converter=_sizes)
-
-    def __check_init__(self):
-        _vector("step_sizes", self.step_sizes)
+    step_sizes: Float[Array, " steps"]
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
@@ -56,15 +47,11 @@ class PreconditionedGradientDescent(AbstractPredictor):
         step_sizes: Float[Array, " steps"] | None = None,
     ):
         self.preconditioner = preconditioner
-        self.step_sizes = jnp.asarray([1.0] if step_sizes is None else step_sizes)
-        _vector("step_sizes", self.step_sizes)
+        self.step_sizes = jnp.ones(1) if step_sizes is None else step_sizes
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
-        d = len(self.preconditioner)
-        rule = f"of dimension {d}, the predictor's own"
-        found = f"dimension {prompt.dimension}"
-        require(prompt.dimension == d, "prompt", rule, found)
+        same_dimension(len(self.preconditioner), prompt)
         return prompt.query @ _descend(prompt, self.step_sizes, self.preconditioner)
 
 
@@ -81,15 +68,8 @@ class GradientDescentPlusPlus(AbstractPredictor):
     Assumes: inputs with covariance near the identity; whiten them otherwise.
     """
 
-    step_sizes: Float[Array, " steps"] = eqx.field(converter=_sizes)
-    contractions: Float[Array, " steps"] = eqx.field(converter=_sizes)
-
-    def __check_init__(self):
-        _vector("step_sizes", self.step_sizes)
-        _vector("contractions", self.contractions)
-        rule = f"as long as `step_sizes` ({len(self.step_sizes)})"
-        same = len(self.contractions) == len(self.step_sizes)
-        require(same, "contractions", rule, f"length {len(self.contractions)}")
+    step_sizes: Float[Array, " steps"]
+    contractions: Float[Array, " steps"]
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
@@ -118,10 +98,7 @@ class IterativeNewton(AbstractPredictor):
     quadratically in the end.
     """
 
-    iterations: int
-
-    def __check_init__(self):
-        positive_integer(self.iterations, "iterations")
+    iterations: Natural
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
@@ -148,9 +125,3 @@ def _descend(
 
     weight, _ = jax.lax.scan(step, jnp.zeros_like(b), step_sizes)
     return weight
-
-
-def _vector(name: str, value: Float[Array, " steps"]) -> None:
-    shaped = value.ndim == 1 and len(value) >= 1
-    require(shaped, name, "a vector of at least one number", f"shape {value.shape}")
-    finite_array(value, name)

@@ -5,16 +5,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from iclab.algorithms._numbers import number
+from iclab.algorithms._numbers import positive
 from iclab.core import (
     AbstractPredictor,
+    Natural,
+    NonNegativeFloat,
     Prompt,
     checked,
-    finite_number,
-    is_traced,
     nan_unless_finite,
-    positive_integer,
-    require,
 )
 
 
@@ -29,16 +27,9 @@ class Huber(AbstractPredictor):
     squares of minimum norm. More than `max_steps` steps are an error.
     """
 
-    threshold: Float[Array, ""] = eqx.field(converter=number)
-    tolerance: float = 1e-10
-    max_steps: int = 100_000
-
-    def __check_init__(self):
-        finite_number(self.threshold, "threshold", at_least=0)
-        positive = is_traced(self.threshold) or float(self.threshold) > 0
-        require(positive, "threshold", "> 0", self.threshold)
-        finite_number(self.tolerance, "tolerance", at_least=0)
-        positive_integer(self.max_steps, "max_steps")
+    threshold: Float[Array, ""] = eqx.field(converter=positive)
+    tolerance: NonNegativeFloat = 1e-10
+    max_steps: Natural = 100_000
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:

@@ -4,12 +4,12 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.algorithms._numbers import number
+from iclab.algorithms._numbers import non_negative
 from iclab.core import (
     AbstractPredictor,
+    NonNegativeFloat,
     Prompt,
     checked,
-    finite_number,
     nan_unless_finite,
 )
 
@@ -41,10 +41,7 @@ class LeastSquares(AbstractPredictor):
     $\hat w=X^+y$. Singular values below `cutoff` times the largest count as zero.
     """
 
-    cutoff: float = 1e-12
-
-    def __check_init__(self):
-        finite_number(self.cutoff, "cutoff", at_least=0)
+    cutoff: NonNegativeFloat = 1e-12
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
@@ -65,10 +62,7 @@ class Ridge(AbstractPredictor):
     ```
     """
 
-    penalty: Float[Array, ""] = eqx.field(converter=number)
-
-    def __check_init__(self):
-        finite_number(self.penalty, "penalty", at_least=0)
+    penalty: Float[Array, ""] = eqx.field(converter=non_negative)
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:

@@ -3,7 +3,14 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from iclab.core import NonNegative, Positive
 
-def number(value: float | Float[Array, ""]) -> Float[Array, ""]:
-    """`value` as a floating-point array."""
+
+def positive(value: Positive) -> Float[Array, ""]:
+    """`value` > 0 as a floating-point array."""
+    return jnp.asarray(value, float)
+
+
+def non_negative(value: NonNegative) -> Float[Array, ""]:
+    """`value` ≥ 0 as a floating-point array."""
     return jnp.asarray(value, float)

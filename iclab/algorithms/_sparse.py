@@ -5,15 +5,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from iclab.algorithms._numbers import number
+from iclab.algorithms._numbers import non_negative
 from iclab.core import (
     AbstractPredictor,
+    Natural,
+    NonNegativeFloat,
     Prompt,
     checked,
-    finite_number,
     if_finite,
     nan_unless_finite,
-    positive_integer,
 )
 
 
@@ -28,14 +28,9 @@ class Lasso(AbstractPredictor):
     on the entries that are not zero. More than `max_steps` steps are an error.
     """
 
-    penalty: Float[Array, ""] = eqx.field(converter=number)
-    tolerance: float = 1e-10
-    max_steps: int = 100_000
-
-    def __check_init__(self):
-        finite_number(self.penalty, "penalty", at_least=0)
-        finite_number(self.tolerance, "tolerance", at_least=0)
-        positive_integer(self.max_steps, "max_steps")
+    penalty: Float[Array, ""] = eqx.field(converter=non_negative)
+    tolerance: NonNegativeFloat = 1e-10
+    max_steps: Natural = 100_000
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
@@ -93,10 +88,7 @@ class OrthogonalMatchingPursuit(AbstractPredictor):
     $|\sum_ir_ix_{ij}|$ with the current residuals r is largest.
     """
 
-    sparsity: int
-
-    def __check_init__(self):
-        positive_integer(self.sparsity, "sparsity")
+    sparsity: Natural
 
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:

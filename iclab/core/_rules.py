@@ -29,6 +29,8 @@ def between(smallest: int, largest: int) -> Rule:
 Number = float | int | Float[Array, ""]
 Positive = Annotated[Number, Rule("> 0 and finite", lambda x: x > 0)]
 NonNegative = Annotated[Number, Rule("≥ 0 and finite", lambda x: x >= 0)]
+PositiveFloat = Annotated[float, *get_rules(Positive)]
+NonNegativeFloat = Annotated[float, *get_rules(NonNegative)]
 Limit = Annotated[float, Rule("> 0, or infinite", lambda x: x > 0, infinite=True)]
 Share = Annotated[Number, Rule("between 0 and 1", lambda x: 0 < x < 1)]
 

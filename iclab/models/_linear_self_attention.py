@@ -125,6 +125,7 @@ class LinearSelfAttention(AbstractPredictor, Savable):
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         """Predict in Gram space, (3.6): O(Nd²) once for the moments, no N×N matrix."""
+        same_dimension(self.dimension, prompt)
         return self.from_moments(*prompt.moments(), prompt.query, prompt.count)
 
     def predictions_by_depth(self, prompt: Prompt) -> Float[Array, " 2"]:

@@ -110,6 +110,7 @@ class LinearTransformer(AbstractPredictor, Savable):
     @nan_unless_finite
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         """Predict in Gram space: O(nd²) once, then O(d³) a layer."""
+        same_dimension(self.dimension, prompt)
         return self.from_moments(*prompt.moments(), prompt.query, prompt.count)
 
     def predictions_by_depth(self, prompt: Prompt) -> Float[Array, " states"]:

@@ -54,7 +54,7 @@ class FamilyFit:
     parameters: Mapping[str, Any]
     intervals: Mapping[str, Any]
     distance: Interval
-    theta: Float[np.ndarray, " m"]
+    theta: Float[np.ndarray, "..."]  # empty where a family has no parameters
     free: bool
     predictions: Float[np.ndarray, " prompts"]
 

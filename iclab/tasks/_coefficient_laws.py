@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from iclab.core import Size, checked, finite_number, refuse, require
+from iclab.core import NonNegativeFloat, Size, checked, refuse, require
 
 # A promised mean or variance is refused when a sample is this many standard errors off.
 _CHECK_DRAWS, _CHECK_ERRORS = 1 << 14, 6.0
@@ -35,17 +35,13 @@ class GaussianCoefficients(AbstractCoefficientLaw):
     """
 
     mean: float = 0.0
-    std: float = 1.0
-
-    def __check_init__(self):
-        finite_number(self.mean, "mean")
-        finite_number(self.std, "std", at_least=0)
+    std: NonNegativeFloat = 1.0
 
     def sample(self, key: PRNGKeyArray, count: Size) -> Float[Array, " count"]:
         return self.mean + self.std * jax.random.normal(key, (count,))
 
     def moments(self) -> tuple[float, float]:
-        return float(self.mean), float(self.mean**2 + self.std**2)
+        return self.mean, self.mean**2 + self.std**2
 
 
 @checked

@@ -11,11 +11,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from iclab.core import (
+    PositiveFloat,
     Size,
     between,
     checked,
-    finite_array,
-    positive_integer,
     require,
 )
 
@@ -51,7 +50,7 @@ class PolynomialFeatures(AbstractFeatureMap):
 
     def __init__(self, input_dim: Size, degree: Annotated[int, between(1, 64)]):
         self._dimension = input_dim
-        self.degree = positive_integer(degree, "degree")
+        self.degree = degree
         count = math.comb(self._dimension + self.degree, self.degree)
         rule = f"so small that there are at most {_MOST_MONOMIALS:,} monomials"
         require(count <= _MOST_MONOMIALS, "degree", rule, f"{count:,}")
@@ -89,16 +88,6 @@ class FourierFeatures(AbstractFeatureMap):
     frequencies: Float[Array, "m d"]
     phases: Float[Array, " m"]
 
-    def __check_init__(self):
-        frequencies = self.frequencies
-        rule, found = "an m×d matrix", f"shape {frequencies.shape}"
-        require(frequencies.ndim == 2, "frequencies", rule, found)
-        rule, found = f"a vector of {len(frequencies)}", f"shape {self.phases.shape}"
-        same = self.phases.shape == (len(frequencies),)
-        require(same, "phases", rule, found)
-        finite_array(frequencies, "frequencies")
-        finite_array(self.phases, "phases")
-
     @classmethod
     def random(
         cls,
@@ -106,12 +95,10 @@ class FourierFeatures(AbstractFeatureMap):
         *,
         input_dim: Size,
         feature_dim: Size,
-        length_scale: float = 1.0,
+        length_scale: PositiveFloat = 1.0,
     ) -> "FourierFeatures":
         """Random features of the Gaussian kernel of width ℓ = `length_scale`."""
-        d = input_dim
-        m = feature_dim
-        require(length_scale > 0, "length_scale", "> 0", length_scale)
+        d, m = input_dim, feature_dim
         first, second = jax.random.split(key)
         phases = jax.random.uniform(second, (m,), maxval=2 * math.pi)
         return cls(jax.random.normal(first, (m, d)) / length_scale, phases)
@@ -140,23 +127,12 @@ class NetworkFeatures(AbstractFeatureMap):
     hidden: Float[Array, "h d"]
     output: Float[Array, "m h"]
 
-    def __check_init__(self):
-        for name, weights in (("hidden", self.hidden), ("output", self.output)):
-            found = f"shape {weights.shape}"
-            require(weights.ndim == 2, name, "a matrix", found)
-            finite_array(weights, name)
-        width = len(self.hidden)
-        rule, found = f"of {width} columns", f"shape {self.output.shape}"
-        require(self.output.shape[1] == width, "output", rule, found)
-
     @classmethod
     def random(
         cls, key: PRNGKeyArray, *, input_dim: Size, hidden_dim: Size, feature_dim: Size
     ) -> "NetworkFeatures":
         """Gaussian weights; those of W₂ have variance 1/h."""
-        d = input_dim
-        h = hidden_dim
-        m = feature_dim
+        d, h, m = input_dim, hidden_dim, feature_dim
         first, second = jax.random.split(key)
         output = jax.random.normal(second, (m, h)) / math.sqrt(h)
         return cls(jax.random.normal(first, (h, d)), output)

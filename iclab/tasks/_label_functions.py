@@ -13,7 +13,6 @@ from iclab.core import (
     SecondMoment,
     Size,
     checked,
-    finite_array,
     require,
     square_root,
 )
@@ -89,8 +88,7 @@ class Quadratic(AbstractLabelFunction):
         A = matrix
         d = self.dimension = len(A)
         self.matrix = (A + A.T) / 2
-        b = jnp.zeros(d) if direction is None else direction
-        self.direction = _direction(b, d)
+        self.direction = jnp.zeros(d) if direction is None else direction
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
         return x @ self.matrix @ x + self.direction @ x
@@ -150,8 +148,8 @@ class Cubic(AbstractRidgeFunction):
     dimension: int
 
     def __init__(self, direction: Float[Array, " d"], slope: float = 0.0):
-        self.direction = _direction(direction)
-        self.slope, self.dimension = slope, len(self.direction)
+        self.direction, self.slope = direction, slope
+        self.dimension = len(direction)
 
     def profile(self, z: Float[Array, " m"]) -> Float[Array, " m"]:
         return z**3 + self.slope * z
@@ -165,8 +163,7 @@ class Sine(AbstractRidgeFunction):
     dimension: int
 
     def __init__(self, direction: Float[Array, " d"]):
-        self.direction = _direction(direction)
-        self.dimension = len(self.direction)
+        self.direction, self.dimension = direction, len(direction)
 
     def profile(self, z: Float[Array, " m"]) -> Float[Array, " m"]:
         return jnp.sin(z)
@@ -185,16 +182,8 @@ class ReLUNetwork(AbstractLabelFunction):
     dimension: int
 
     def __init__(self, hidden: Float[Array, "h d"], output: Float[Array, " h"]):
-        self.hidden, self.output = jnp.asarray(hidden), jnp.asarray(output)
-        found = f"shape {self.hidden.shape}"
-        shaped = self.hidden.ndim == 2
-        require(shaped, "hidden", "an H×d matrix", found)
-        units = len(self.hidden)
-        rule, found = f"a vector of {units} weights", f"shape {self.output.shape}"
-        require(self.output.shape == (units,), "output", rule, found)
-        finite_array(self.hidden, "hidden")
-        finite_array(self.output, "output")
-        self.dimension = self.hidden.shape[1]
+        self.hidden, self.output = hidden, output
+        self.dimension = hidden.shape[1]
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
         return self.output @ jnp.maximum(self.hidden @ x, 0)
@@ -231,15 +220,3 @@ def sampled_moments(
     means = [jnp.mean(value, axis=0) for value in values]
     errors = [jnp.max(jnp.std(value, axis=0)) / jnp.sqrt(pairs) for value in values]
     return LabelMoments.from_raw(*means, error=jnp.max(jnp.stack(errors)))
-
-
-def _direction(
-    value: Float[Array, " d"], dimension: int | None = None
-) -> Float[Array, " d"]:
-    vector = jnp.asarray(value, dtype=float)
-    size = "d" if dimension is None else str(dimension)
-    shaped = vector.ndim == 1 and (dimension is None or len(vector) == dimension)
-    rule = f"a vector of dimension {size}"
-    require(shaped, "direction", rule, f"shape {vector.shape}")
-    finite_array(vector, "direction")
-    return vector

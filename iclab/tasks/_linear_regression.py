@@ -9,10 +9,7 @@ from iclab.core import (
     SecondMoment,
     Size,
     checked,
-    covariance_matrix,
-    finite_array,
     refuse,
-    require,
     square_root,
 )
 from iclab.tasks._task import AbstractTask
@@ -45,7 +42,7 @@ class LinearRegression(AbstractTask):
         self,
         covariance: SecondMoment,
         *,
-        weight_covariance: Float[Array, "d d"] | None = None,
+        weight_covariance: SecondMoment | None = None,
         weight: Float[Array, " d"] | None = None,
         noise_std: NonNegative = 0.0,
     ):
@@ -59,16 +56,9 @@ class LinearRegression(AbstractTask):
         self._weight_root = jnp.eye(d)
         if weight is not None:
             w = jnp.asarray(weight, dtype=float)
-            rule, found = f"a vector of dimension {d}", f"shape {w.shape}"
-            require(w.shape == (d,), "weight", rule, found)
-            finite_array(w, "weight")
             self.weight_mean, self._weight_root = w, jnp.zeros((d, d))
         if weight_covariance is not None:
-            name = "weight_covariance"
-            Omega = covariance_matrix(
-                weight_covariance, name, dimension=d, singular=True
-            )
-            self._weight_root = square_root(Omega)
+            self._weight_root = square_root(weight_covariance)
 
     @property
     def weight_covariance(self) -> Float[Array, "d d"]:

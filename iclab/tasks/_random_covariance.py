@@ -10,9 +10,10 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from iclab.core import (
     NonNegative,
+    NonNegativeFloat,
+    PositiveFloat,
     Size,
     checked,
-    finite_number,
     require,
 )
 from iclab.tasks._task import AbstractTask
@@ -34,10 +35,7 @@ class AbstractPositiveLaw(eqx.Module):
 class Exponential(AbstractPositiveLaw):
     """Exponential law with the given `mean`."""
 
-    mean: float = 1.0
-
-    def __check_init__(self):
-        _positive("mean", self.mean)
+    mean: PositiveFloat = 1.0
 
     def sample(self, key: PRNGKeyArray) -> Float[Array, ""]:
         return self.mean * jax.random.exponential(key)
@@ -50,12 +48,8 @@ class Exponential(AbstractPositiveLaw):
 class Gamma(AbstractPositiveLaw):
     """Gamma law with `shape` k and `scale` θ: mean kθ, variance kθ²."""
 
-    shape: float
-    scale: float = 1.0
-
-    def __check_init__(self):
-        _positive("shape", self.shape)
-        _positive("scale", self.scale)
+    shape: PositiveFloat
+    scale: PositiveFloat = 1.0
 
     def sample(self, key: PRNGKeyArray) -> Float[Array, ""]:
         return self.scale * jax.random.gamma(key, self.shape)
@@ -71,12 +65,10 @@ class Gamma(AbstractPositiveLaw):
 class Uniform(AbstractPositiveLaw):
     """Uniform law between `low` ≥ 0 and `high` > `low`."""
 
-    low: float
+    low: NonNegativeFloat
     high: float
 
     def __check_init__(self):
-        finite_number(self.low, "low", at_least=0)
-        finite_number(self.high, "high")
         rule = f"> `low` = {self.low}"
         require(self.high > self.low, "high", rule, self.high)
 
@@ -93,11 +85,7 @@ class LogNormal(AbstractPositiveLaw):
     """Law of exp(z), z ~ N(`log_mean`, `log_std`²)."""
 
     log_mean: float = 0.0
-    log_std: float = 1.0
-
-    def __check_init__(self):
-        finite_number(self.log_mean, "log_mean")
-        _positive("log_std", self.log_std)
+    log_std: PositiveFloat = 1.0
 
     def sample(self, key: PRNGKeyArray) -> Float[Array, ""]:
         return jnp.exp(self.log_mean + self.log_std * jax.random.normal(key))
@@ -115,10 +103,7 @@ class LogNormal(AbstractPositiveLaw):
 class Fixed(AbstractPositiveLaw):
     """Always the same `value`."""
 
-    value: float
-
-    def __check_init__(self):
-        _positive("value", self.value)
+    value: PositiveFloat
 
     def sample(self, key: PRNGKeyArray) -> Float[Array, ""]:
         return jnp.asarray(self.value, dtype=float)
@@ -146,11 +131,10 @@ class RandomCovariance(AbstractTask):
         self,
         laws: tuple[AbstractPositiveLaw, ...],
         *,
-        scale: float = 1.0,
+        scale: PositiveFloat = 1.0,
         noise_std: NonNegative = 0.0,
     ):
         require(len(laws) >= 1, "laws", "one law per coordinate", "none")
-        _positive("scale", scale)
         self.laws = tuple(laws)
         self.scale = scale
         self.noise_std = noise_std
@@ -199,8 +183,3 @@ class RandomCovariance(AbstractTask):
         key: PRNGKeyArray,
     ) -> Float[Array, " count"]:
         return self.noise_std * jax.random.normal(key, (count,))
-
-
-def _positive(name: str, value: float) -> None:
-    finite_number(value, name)
-    require(value > 0, name, "> 0", value)

@@ -12,9 +12,7 @@ from iclab.core import (
     Prompt,
     Size,
     checked,
-    finite_array,
     is_traced,
-    positive_integer,
     require,
 )
 from iclab.tasks._coefficient_laws import AbstractCoefficientLaw, GaussianCoefficients
@@ -68,19 +66,12 @@ class Representation(AbstractTask):
         """`distinct=False` admits a dictionary with equal tokens, which Assumption 3
         of the paper forbids.
         """
-        for name, table in (("tokens", tokens), ("features", features)):
-            rule, found = "a matrix, one row per token", f"shape {table.shape}"
-            require(table.ndim == 2 and table.size > 0, name, rule, found)
-            finite_array(table, name)
-        K = len(tokens)
-        rule = f"a table of {K} rows, one per token"
-        require(len(features) == K, "features", rule, f"shape {features.shape}")
         N = context_length
-        rule = f"at most the dictionary's size {K}"
-        require(N <= K, "context_length", rule, N)
+        rule = f"at most the dictionary's size {len(tokens)}"
+        require(len(tokens) >= N, "context_length", rule, N)
         if distinct:
             _refuse_twins(tokens)
-        self.tokens, self.features = jnp.asarray(tokens), jnp.asarray(features)
+        self.tokens, self.features = tokens, features
         self.dimension = self.tokens.shape[1]
         self.context_length, self.noise_variance = N, noise_variance
         self.law = GaussianCoefficients() if law is None else law
@@ -98,7 +89,7 @@ class Representation(AbstractTask):
         """The task whose table is `function` of every token."""
         rule = f"of dimension {function.input_dim}, that of `function`"
         found = f"shape {tokens.shape}"
-        holds = tokens.ndim == 2 and tokens.shape[1] == function.input_dim
+        holds = tokens.shape[1] == function.input_dim
         require(holds, "tokens", rule, found)
         return cls(
             tokens,
@@ -126,13 +117,12 @@ class Representation(AbstractTask):
         `unit_norm=True` draws tokens uniformly from the sphere, as the theory of
         yang2024 assumes; `False` leaves them standard Gaussian, as its experiments do.
         """
-        m = feature_dim
         token_key, table_key = jax.random.split(key)
         draw = unit_tokens if unit_norm else gaussian_tokens
         tokens = draw(token_key, dictionary_size, input_dim)
         return cls(
             tokens,
-            jax.random.normal(table_key, (len(tokens), m)),
+            jax.random.normal(table_key, (len(tokens), feature_dim)),
             context_length=context_length,
             noise_variance=noise_variance,
             law=law,
@@ -218,13 +208,11 @@ class Representation(AbstractTask):
         self, key: PRNGKeyArray, prompts: Size
     ) -> Float[Array, "prompts K"]:
         """Labels of `prompts` independent draws of the task."""
-        count = prompts
-        return jax.vmap(self.sample_labels)(jax.random.split(key, count))
+        return jax.vmap(self.sample_labels)(jax.random.split(key, prompts))
 
     def sample(self, key: PRNGKeyArray, examples: Size | None = None) -> Prompt:
         """A prompt that asks for one token; N examples unless told otherwise."""
-        wanted = self.context_length if examples is None else examples
-        n = positive_integer(wanted, "examples")
+        n = self.context_length if examples is None else examples
         labels = self.sample_labels(key)
         index = self._query_index(jax.random.fold_in(key, _QUERY))
         return Prompt(
@@ -246,8 +234,7 @@ def gaussian_tokens(
     key: PRNGKeyArray, dictionary_size: Size, input_dim: Size
 ) -> Float[Array, "K d"]:
     """Tokens with standard Gaussian entries: the experiments of yang2024."""
-    K = dictionary_size
-    d = input_dim
+    K, d = dictionary_size, input_dim
     return jax.random.normal(key, (K, d))
 
 
@@ -256,8 +243,7 @@ def unit_tokens(
     key: PRNGKeyArray, dictionary_size: Size, input_dim: Size
 ) -> Float[Array, "K d"]:
     """Tokens uniform on the unit sphere: the theory of yang2024."""
-    K = dictionary_size
-    d = input_dim
+    K, d = dictionary_size, input_dim
     tokens = jax.random.normal(key, (K, d))
     return tokens / jnp.linalg.norm(tokens, axis=1, keepdims=True)
 

@@ -115,8 +115,8 @@ class QueryShift(AbstractShift):
 
     def __init__(self, task: AbstractTask, query_covariance: SecondMoment):
         self.task, self.dimension = task, task.dimension
-        Q = query_covariance
-        self._query_root = square_root(Q)
+        _same_dimension(task, "query_covariance", query_covariance)
+        self._query_root = square_root(query_covariance)
 
     def query(
         self, latent: Latent, examples: Float[Array, "n d"], key: PRNGKeyArray
@@ -187,6 +187,7 @@ class CovariateShift(AbstractShift):
 
     def __init__(self, task: AbstractTask, transform: Float[Array, "d d"]):
         self.task, self.dimension = task, task.dimension
+        _same_dimension(task, "transform", transform)
         self.transform = transform
 
     def inputs(
@@ -198,3 +199,8 @@ class CovariateShift(AbstractShift):
         self, latent: Latent, examples: Float[Array, "n d"], key: PRNGKeyArray
     ) -> Float[Array, " d"]:
         return self.transform @ self.task.query(latent, examples, key)
+
+
+def _same_dimension(task: AbstractTask, name: str, matrix: Float[Array, "d d"]) -> None:
+    d = task.dimension
+    require(len(matrix) == d, name, f"a {d}×{d} matrix", f"shape {matrix.shape}")

@@ -63,15 +63,15 @@ def test_no_rival_has_a_smaller_risk():
     [
         (
             lambda: BayesOverTasks(TASKS[0], 1.0),
-            "BayesOverTasks: `tasks` must be a matrix, a row per task, got shape (2,)",
+            "BayesOverTasks: `tasks` must be a T×d matrix, got shape (2,)",
         ),
         (
             lambda: BayesOverTasks(TASKS, 0.0),
-            "BayesOverTasks: `noise_variance` must be > 0, got 0.0",
+            "BayesOverTasks: `noise_variance` must be > 0 and finite, got 0.0",
         ),
         (
             lambda: BayesOverTasks(TASKS, 1.0, jnp.ones(2) / 2),
-            "BayesOverTasks: `prior` must be a vector of 3 numbers, one per task,"
+            "BayesOverTasks: `prior` must be a vector of 3 numbers like `tasks`,"
             " got shape (2,)",
         ),
         (

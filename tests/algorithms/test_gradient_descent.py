@@ -146,12 +146,11 @@ EYE = jnp.eye(3)
     [
         (
             lambda: GradientDescent(jnp.zeros(0)),
-            "GradientDescent: `step_sizes` must be a vector of at least one number,"
-            " got shape (0,)",
+            "GradientDescent: `step_sizes` must be a vector of numbers, got shape (0,)",
         ),
         (
             lambda: GradientDescent(jnp.ones((2, 2))),
-            "GradientDescent: `step_sizes` must be a vector of at least one number,"
+            "GradientDescent: `step_sizes` must be a vector of numbers,"
             " got shape (2, 2)",
         ),
         (
@@ -170,18 +169,18 @@ EYE = jnp.eye(3)
         ),
         (
             lambda: PreconditionedGradientDescent(EYE, jnp.ones(())),
-            "PreconditionedGradientDescent: `step_sizes` must be a vector of at least"
-            " one number, got shape ()",
+            "PreconditionedGradientDescent: `step_sizes` must be a vector of"
+            " numbers, got shape ()",
         ),
         (
             lambda: GradientDescentPlusPlus(jnp.ones(2), jnp.ones(3)),
-            "GradientDescentPlusPlus: `contractions` must be as long as `step_sizes`"
-            " (2), got length 3",
+            "GradientDescentPlusPlus: `contractions` must be a vector of 2 numbers"
+            " like `step_sizes`, got shape (3,)",
         ),
         (
             lambda: GradientDescentPlusPlus(jnp.ones(2), jnp.ones((2, 1))),
-            "GradientDescentPlusPlus: `contractions` must be a vector of at least one"
-            " number, got shape (2, 1)",
+            "GradientDescentPlusPlus: `contractions` must be a vector of 2 numbers"
+            " like `step_sizes`, got shape (2, 1)",
         ),
         (
             lambda: IterativeNewton(0),
@@ -189,7 +188,7 @@ EYE = jnp.eye(3)
         ),
         (
             lambda: IterativeNewton(2.5),  # pyright: ignore[reportArgumentType]
-            "IterativeNewton: `iterations` must be an integer, got 2.5",
+            "IterativeNewton: `iterations` must be an integer ≥ 1, got 2.5",
         ),
     ],
 )

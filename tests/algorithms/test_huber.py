@@ -69,7 +69,7 @@ def test_gradients_are_those_of_the_minimiser():
 
 
 def test_mistakes_are_named():
-    with refused("Huber: `threshold` must be > 0, got 0.0"):
+    with refused("Huber: `threshold` must be > 0 and finite, got 0.0"):
         Huber(0.0)
     with refused("Huber: `tolerance` must be ≥ 0 and finite, got -1.0"):
         Huber(1.0, tolerance=-1.0)

@@ -118,7 +118,7 @@ def test_models_of_ones_own_need_their_class(tmp_path):
     assert again.readout.activation is jax.nn.gelu
     sentence = (
         r"^load: `classes` must be given Mine, which the file holds and iclab\.models"
-        r" does not have: load\(path, Mine\)$"
+        r" does not have: load\(path, Mine\)\n"
     )
     with pytest.raises(ValueError, match=sentence):
         load(path)

@@ -121,7 +121,7 @@ EYE = jnp.eye(3)
         ),
         (
             lambda: LinearSelfAttention(EYE, jnp.ones(3)),
-            "LinearSelfAttention: `value_projection` must be a square matrix,"
+            "LinearSelfAttention: `value_projection` must be a 3×3 matrix,"
             " got shape (3,)",
         ),
         (
@@ -131,8 +131,8 @@ EYE = jnp.eye(3)
         ),
         (
             lambda: LinearSelfAttention(EYE, jnp.eye(4)),
-            "LinearSelfAttention: `value_projection` must be a 3×3 matrix like"
-            " `key_query`, got shape (4, 4)",
+            "LinearSelfAttention: `value_projection` must be a 3×3 matrix,"
+            " got shape (4, 4)",
         ),
         (
             lambda: LinearSelfAttention(EYE.at[0, 0].set(jnp.nan), EYE),
@@ -181,8 +181,8 @@ def test_token_space_refuses_other_dimensions():
     model, _ = _random(jax.random.key(0))
     _, prompt = _random(jax.random.key(0), d=2)
     message = (
-        "LinearSelfAttention: `prompt` must be of dimension 3, the predictor's own,"
-        " got dimension 2"
+        "LinearSelfAttention.in_token_space: `prompt` must be of dimension 3,"
+        " the predictor's own, got dimension 2"
     )
     with refused(message):
         model.in_token_space(prompt)

@@ -115,13 +115,13 @@ def test_refusals(getkey):
     cases = [
         (
             lambda: LinearTransformer(P[0], P[0]),
-            "LinearTransformer: `value` must be a stack of (d+1)×(d+1) matrices,"
-            " one per layer, got shape (4, 4)",
+            "LinearTransformer: `value` must be an array of shape (layers, k, k),"
+            " got shape (4, 4)",
         ),
         (
             lambda: LinearTransformer(P, P[:1]),
-            "LinearTransformer: `key_query` must be of `value`'s shape (2, 4, 4),"
-            " got shape (1, 4, 4)",
+            "LinearTransformer: `key_query` must be an array of shape (2, 4, 4)"
+            " like `value`, got shape (1, 4, 4)",
         ),
         (
             lambda: LinearTransformer(P, P.at[0, 0, 0].set(jnp.nan)),
@@ -163,8 +163,8 @@ def test_refusals(getkey):
         ),
         (
             lambda: other.in_token_space(prompt),
-            "LinearTransformer: `prompt` must be of dimension 4, the predictor's own,"
-            " got dimension 3",
+            "LinearTransformer.streams_in_token_space: `prompt` must be of dimension"
+            " 4, the predictor's own, got dimension 3",
         ),
     ]
     for call, message in cases:

@@ -85,17 +85,20 @@ def test_refusals(model, getkey):
     with refused("LoopedTransformer: `loops` must be an integer ≥ 1, got -2"):
         LoopedTransformer(jnp.eye(2), loops=-2)
     rule = "of dimension 3, the predictor's own"
-    with refused(f"LoopedTransformer: `prompt` must be {rule}, got dimension 2"):
+    with refused(
+        f"LoopedTransformer.predictions_by_depth: `prompt` must be {rule},"
+        " got dimension 2"
+    ):
         model(prompt)
 
 
 def test_shapes_are_checked(unchecked):
     with refused("LoopedTransformer: `A` must be a square matrix, got shape (2, 3)"):
         LoopedTransformer(jnp.ones((2, 3)))
-    rule = "a stack of d×d matrices, one per layer"
+    rule = "an array of shape (layers, d, d)"
     with refused(f"UntiedTransformer: `A` must be {rule}, got shape (2, 2)"):
         UntiedTransformer(jnp.eye(2), jnp.zeros((1, 2)))
-    rule = "of shape (2,), as `A` asks"
+    rule = "a vector of 2 numbers like `A`"
     with refused(f"LoopedTransformer: `u` must be {rule}, got shape (3,)"):
         LoopedTransformer(jnp.eye(2), jnp.zeros(3))
     with refused("LoopedTransformer: `A` must be finite, got 1 entries that are not"):

@@ -126,12 +126,12 @@ def _shown(tokens=None, labels=None):
     [
         (
             lambda: MultiHeadSoftmax(jnp.ones((2, 3, 4)), jnp.ones((2, K))),
-            "MultiHeadSoftmax: `key_query` must be a stack of d×d matrices,"
-            " one per head, got shape (2, 3, 4)",
+            "MultiHeadSoftmax: `key_query` must be an array of shape"
+            " (heads, d, d), got shape (2, 3, 4)",
         ),
         (
             lambda: MultiHeadSoftmax(jnp.ones((2, 3, 3)), jnp.ones((3, K))),
-            "MultiHeadSoftmax: `value` must be a matrix of 2 rows, one per head,"
+            "MultiHeadSoftmax: `value` must be a 2×K matrix like `key_query`,"
             " got shape (3, 6)",
         ),
         (

@@ -138,7 +138,7 @@ def test_a_query_from_elsewhere_is_refused():
         ),
         (
             lambda: OnPrompts(ENCODER, TOKENS[:3])(_prompt(0)),
-            "OnPrompts: `prompt` must be of at most 3 examples, the size of the"
+            "OnPrompts.streams: `prompt` must be of at most 3 examples, the size of the"
             " dictionary, got 4 examples",
         ),
     ],

@@ -76,7 +76,7 @@ def test_tasks_from_maps(getkey):
             lambda: FourierFeatures.random(
                 jax.random.key(0), input_dim=2, feature_dim=3, length_scale=0.0
             ),
-            "FourierFeatures.random: `length_scale` must be > 0, got 0.0",
+            "FourierFeatures.random: `length_scale` must be > 0 and finite, got 0.0",
         ),
         (
             lambda: NetworkFeatures(jnp.ones((3, 2)), jnp.ones((4, 2))),

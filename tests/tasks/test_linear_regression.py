@@ -70,7 +70,7 @@ def test_singular_covariances_live_on_their_range():
         (
             EYE,
             {"noise_std": float("inf")},
-            "`noise_std` must be finite, got inf",
+            "`noise_std` must be ≥ 0 and finite, got inf",
         ),
         (
             EYE,

@@ -79,13 +79,16 @@ def test_diagonal_entries_are_independent(getkey):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Exponential(0.0), "Exponential: `mean` must be > 0, got 0.0"),
+        (
+            lambda: Exponential(0.0),
+            "Exponential: `mean` must be > 0 and finite, got 0.0",
+        ),
         (
             lambda: Exponential(float("inf")),
-            "Exponential: `mean` must be finite, got inf",
+            "Exponential: `mean` must be > 0 and finite, got inf",
         ),
-        (lambda: Gamma(-1.0), "Gamma: `shape` must be > 0, got -1.0"),
-        (lambda: Gamma(1.0, 0.0), "Gamma: `scale` must be > 0, got 0.0"),
+        (lambda: Gamma(-1.0), "Gamma: `shape` must be > 0 and finite, got -1.0"),
+        (lambda: Gamma(1.0, 0.0), "Gamma: `scale` must be > 0 and finite, got 0.0"),
         (
             lambda: Uniform(-1.0, 1.0),
             "Uniform: `low` must be ≥ 0 and finite, got -1.0",
@@ -99,15 +102,18 @@ def test_diagonal_entries_are_independent(getkey):
             lambda: LogNormal(float("nan")),
             "LogNormal: `log_mean` must be finite, got nan",
         ),
-        (lambda: LogNormal(0.0, 0.0), "LogNormal: `log_std` must be > 0, got 0.0"),
-        (lambda: Fixed(-2.0), "Fixed: `value` must be > 0, got -2.0"),
+        (
+            lambda: LogNormal(0.0, 0.0),
+            "LogNormal: `log_std` must be > 0 and finite, got 0.0",
+        ),
+        (lambda: Fixed(-2.0), "Fixed: `value` must be > 0 and finite, got -2.0"),
         (
             lambda: RandomCovariance(()),
             "RandomCovariance: `laws` must be one law per coordinate, got none",
         ),
         (
             lambda: RandomCovariance((Fixed(1.0),), scale=0.0),
-            "RandomCovariance: `scale` must be > 0, got 0.0",
+            "RandomCovariance: `scale` must be > 0 and finite, got 0.0",
         ),
         (
             lambda: RandomCovariance((Fixed(1.0),), noise_std=-1.0),

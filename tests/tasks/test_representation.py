@@ -153,7 +153,8 @@ def _made(tokens=None, features=None, **options):
         ),
         (
             lambda: _made().sample(jax.random.key(0), 4),
-            "Representation: `examples` must be at most the dictionary's size 3, got 4",
+            "Representation.sample: `examples` must be at most the dictionary's size 3,"
+            " got 4",
         ),
         (
             lambda: _made().sample_labels_batch(jax.random.key(0), 0),

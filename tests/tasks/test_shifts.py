@@ -135,7 +135,8 @@ def test_shifts_compose():
         ),
         (
             lambda: OrthogonalQuery(TASK).sample(KEY, 3),
-            "OrthogonalQuery: `examples` must be fewer than the dimension 3, got 3",
+            "OrthogonalQuery.query: `examples` must be fewer than the dimension 3,"
+            " got 3",
         ),
         (
             lambda: CovariateShift(TASK, jnp.eye(2)),
