@@ -4,11 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from iclab.evidence import case_line as case_line
 from iclab.show import counted, duration, number
 
 if TYPE_CHECKING:
-    from iclab.evidence import Evidence, Sentence
+    from iclab.evidence import CaseResult, Evidence, Sentence
     from iclab.results import Record
 
 _VERDICTS = ("holds", "corrected", "fails", "undecided")
@@ -38,6 +37,13 @@ def result_lines(record: "Record", note: str = "") -> list[str]:
     ]
     missing = [f"not judged: {one}" for one in record.missing]
     return [head, *(_INDENT + line for line in [*cases, *evidence, *said, *missing])]
+
+
+def case_line(case: "CaseResult") -> str:
+    """A case in one line: both sides, the error bar, the decoy."""
+    from iclab.evidence import case_line  # with NumPy, which words do not need
+
+    return case_line(case)
 
 
 def evidence_line(one: "Evidence") -> str:

@@ -143,7 +143,7 @@ def read(path: str | os.PathLike[str], heads: int | None = None) -> Weights:
         "the header": description.get("heads"),
     }
     known = {
-        who: positive_integer(number, "heads")
+        who: positive_integer(number, f"heads` of `{who}" if who else "heads")
         for who, number in said.items()
         if number is not None
     }

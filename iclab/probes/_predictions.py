@@ -82,4 +82,4 @@ def require_a_function(predictor: AbstractPredictor, prompts: Prompt) -> None:
     size = float(np.max(np.abs(first)))
     rule = "deterministic"
     found = f"two calls on the same prompts that differ by {gap:.3g}"
-    require(gap <= 1e-6 * max(size, 1e-30), "function", rule, found)
+    require(gap <= 1e-6 * max(size, 1e-30), "predictor", rule, found)

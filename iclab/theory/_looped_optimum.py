@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 from iclab.core import (
     Natural,
     NonNegative,
+    Size,
     checked,
     require,
 )
@@ -36,7 +37,7 @@ _MOST_LIMIT_LOOPS = 10**6
 
 @checked
 def looped_optimum(
-    dimension: Natural,
+    dimension: Size,
     samples: Natural,
     loops: Natural,
     *,
@@ -86,7 +87,7 @@ def looped_optimum(
 
 
 @checked
-def looped_expansion(dimension: Natural, loops: Natural) -> tuple[float, float]:
+def looped_expansion(dimension: Size, loops: Natural) -> tuple[float, float]:
     r"""How the looped optimum approaches Σ⋆⁻¹ as the prompt grows.
 
     $$a^\star=1-\frac\kappa n+O(n^{-2}),\qquad\text{loss}=\frac C{n^L}\,(1+O(n^{-1}))$$

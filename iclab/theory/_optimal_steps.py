@@ -43,7 +43,7 @@ _SMALLEST_LOSS = 1e-30
 
 @checked
 def optimal_steps(
-    dimension: Natural,
+    dimension: Size,
     samples: Natural,
     layers: int,
     *,
@@ -91,7 +91,7 @@ def optimal_steps(
 
 @checked
 def optimal_filter(
-    dimension: Natural,
+    dimension: Size,
     samples: Natural,
     layers: int,
     *,

@@ -12,7 +12,7 @@ from iclab.core import (
     Natural,
     checked,
     covariance_matrix,
-    positive_integer,
+    read,
     require,
 )
 
@@ -171,10 +171,10 @@ def wishart_matrix_moments(
 def _sizes(
     dimension: object, samples: object, order: object, largest: int
 ) -> tuple[int, int, int]:
-    K = positive_integer(order, "order")
+    K = read(order, Natural, "order")
     require(largest >= K, "order", f"at most {largest:,}", K)
-    d = positive_integer(dimension, "dimension")
-    return d, positive_integer(samples, "samples"), K
+    d = read(dimension, Natural, "dimension")
+    return d, read(samples, Natural, "samples"), K
 
 
 def _normalised(M: list, d: int, n: int) -> list[Fraction]:

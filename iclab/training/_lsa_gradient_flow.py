@@ -21,6 +21,7 @@ from iclab.core import (
     Count,
     checked,
     covariance_matrix,
+    require,
 )
 from iclab.tasks import RandomCovariance
 from iclab.theory import lsa_loss, lsa_loss_random_covariance
@@ -54,6 +55,8 @@ def lsa_gradient_flow(
     else:
         eigenvalues, V = jnp.linalg.eigh(covariance_matrix(law, "law"))
         loss, distribution = lsa_loss, jnp.diag(eigenvalues)
+    d = law.dimension if isinstance(law, RandomCovariance) else len(distribution)
+    require(len(U11) == d, "U11", f"a {d}×{d} matrix", f"shape {U11.shape}")
     N = context_length
     U = U11
     flow = _reduced_flow(

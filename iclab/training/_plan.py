@@ -4,14 +4,20 @@ import dataclasses
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import jax
 import numpy as np
 import optax
 
 from iclab._reader import Natural
-from iclab.core import array_size, checked, finite_number, positive_integer, require
+from iclab.core import (
+    Seed,
+    Size,
+    checked,
+    finite_number,
+    require,
+)
 from iclab.training._own_code import code_differs, own_code
 
 # How the names of settings end that are code.
@@ -83,6 +89,7 @@ class Optimiser:
         return optax.chain(optax.clip_by_global_norm(self.clip), method)
 
 
+@checked(finite=False)
 @dataclass(frozen=True)
 class Plan:
     """A run: steps, samples a step, optimiser, seed of the samples, precision.
@@ -94,22 +101,13 @@ class Plan:
     optimiser's state in float32; it pays on accelerators only.
     """
 
-    steps: int
-    batch: int = 64
+    steps: Natural
+    batch: Size = 64
     optimiser: Optimiser | optax.GradientTransformation = field(
         default_factory=Optimiser
     )
-    seed: int = 0
+    seed: Seed = 0
     precision: Precision = "float32"
-
-    def __post_init__(self):
-        positive_integer(self.steps, "steps")
-        array_size(self.batch, "batch")
-        known = isinstance(self.optimiser, (Optimiser, optax.GradientTransformation))
-        rule, found = "an `Optimiser` or one of optax", type(self.optimiser).__name__
-        require(known, "optimiser", rule, found)
-        _one_of(self.precision, "precision", get_args(Precision))
-        _not_negative(self.seed, "seed")
 
 
 def described(plan: Plan, problem: Any, model: Any) -> dict[str, Any]:

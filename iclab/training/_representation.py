@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from iclab.core import Limit, checked, finite_number, require
+from iclab.core import Limit, NonNegative, checked, require
 from iclab.models import Encoder, MultiHeadSoftmax
 from iclab.tasks import Representation
 from iclab.theory import (
@@ -57,14 +57,15 @@ def exact_loss(
     return lambda model: gap(model) + infimum
 
 
-def two_rates(key_query: Number, value: Number) -> optax.GradientTransformation:
+@checked(finite=False)
+def two_rates(
+    key_query: NonNegative, value: NonNegative
+) -> optax.GradientTransformation:
     """Gradient descent of a `MultiHeadSoftmax` with rates η_Q and η_w, as in (10).
 
     After another transformation it scales that one's steps:
     `optax.chain(optax.scale_by_adam(), two_rates(1e-3, 1e-1))`.
     """
-    finite_number(key_query, "key_query", at_least=0)
-    finite_number(value, "value", at_least=0)
 
     def scale(updates: PyTree, parameters: PyTree) -> PyTree:
         return eqx.tree_at(

@@ -129,15 +129,15 @@ def test_what_a_word_may_mean(folder):
     assert isinstance(newton, IterativeNewton)
 
 
-FUNCTION = "`predictor` does not fit: the `function` of Foreign must be"
+FUNCTION = "Foreign.on_batch: `function` must be"
 BAD = {
     "mine.py:two_columns --dimension 2": f"{FUNCTION} a function that returns"
     " shape (16,), a number a prompt, got shape (16, 2)",
     "mine.py:nan --dimension 2": f"{FUNCTION} a function that returns"
     " finite numbers, got 16 of 16 that are not",
-    "mine.py:raises --dimension 2": "`predictor` does not fit: the `function` of"
-    " Foreign raised RuntimeError: no device at all",
-    "mine.py:moody --dimension 2": f"{FUNCTION} deterministic, got two"
+    "mine.py:raises --dimension 2": "Foreign.on_batch: `function` raised"
+    " RuntimeError: no device at all",
+    "mine.py:moody --dimension 2": "`predictor` must be deterministic, got two"
     " calls on the same prompts that differ by 1",
     "mine.py:three --dimension 2": "mine.py has no function 'three'",
     "mine.py:predict": "give --dimension: a function does not say it",

@@ -70,12 +70,12 @@ def test_what_is_false_is_said_and_a_program_that_stops(room, tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"scale": "small"}, "iclab.check: `scale` must be 'smoke' or 'desk' or"
+        ({"scale": "small"}, "check: `scale` must be 'smoke' or 'desk' or"
                              " 'paper', got 'small'"),
-        ({"seed": -1}, "iclab.check: `seed` must be an integer from 0 to 2⁶³ − 1, got"
+        ({"seed": -1}, "check: `seed` must be an integer from 0 to 2⁶³ − 1, got"
                        " -1"),
-        ({"jobs": 1.5}, "iclab.check: `jobs` must be an integer ≥ 1, got 1.5"),
-        ({"ids": [3]}, "iclab.check: `ids[0]` must be a text, got 3"),
+        ({"jobs": 1.5}, "check: `jobs` must be an integer ≥ 1, got 1.5"),
+        ({"ids": [3]}, "check: `ids[0]` must be a string, got 3"),
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("unchecked")

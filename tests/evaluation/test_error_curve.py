@@ -221,9 +221,9 @@ def test_refusals_of_what_was_made_elsewhere():
 @pytest.mark.usefixtures("unchecked")
 def test_a_function_is_no_predictor():
     with refused(
-        "error_curve: `predictors` must be predictors (`core.Foreign` makes one of a"
-        " function of arrays), got 'mine' of type function"
+        "error_curve: `predictors['mine']` must be a predictor (`core.Foreign` makes"
+        " one of a function of arrays), got <built-in function abs>"
     ):
-        error_curve(cast(Any, {"mine": lambda prompt: 0.0}), TASK, [1], key=_key())
+        error_curve(cast(Any, {"mine": abs}), TASK, [1], key=_key())
     with refused("error_curve: `predictors` must be a dictionary, got Zero()"):
         error_curve(cast(Any, Zero()), TASK, [1], key=_key())

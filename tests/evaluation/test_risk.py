@@ -101,9 +101,9 @@ def test_a_mean_of_one_prompt_is_told():
     ("call", "message"),
     [
         (
-            lambda: _risks({"mine": lambda prompt: 0.0}, 9),
-            "sampled_risk: `predictors` must be predictors (`core.Foreign` makes one"
-            " of a function of arrays), got 'mine' of type function",
+            lambda: _risks({"mine": abs}, 9),
+            "sampled_risk: `predictors['mine']` must be a predictor (`core.Foreign`"
+            " makes one of a function of arrays), got <built-in function abs>",
         ),
         (
             lambda: _risks({"zero": Zero()}, 0),
@@ -121,9 +121,8 @@ def test_a_mean_of_one_prompt_is_told():
             lambda: _risks(
                 {"lsa": LinearSelfAttention.from_blocks(jnp.eye(2), 1.0)}, 9
             ),
-            "sampled_risk: `predictors` does not fit: the `prompt` of"
-            " LinearSelfAttention must be of dimension 2, the predictor's own, got"
-            " dimension 3",
+            "LinearSelfAttention: `prompt` must be of dimension 2, the predictor's own,"
+            " got dimension 3",
         ),
     ],
 )

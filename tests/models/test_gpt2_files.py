@@ -115,7 +115,7 @@ def test_heads_must_not_contradict(tmp_path, whole):
 def test_heads_of_a_configuration_are_a_number(tmp_path, heads):
     folder = _folder(tmp_path / "a", n_head=heads)
     with refused(
-        "GPT2.from_huggingface, config.json: `heads` must be an integer ≥ 1, got"
+        "GPT2.from_huggingface: `heads` of `config.json` must be an integer ≥ 1, got"
         f" {heads!r}"
     ):
         load(folder)

@@ -179,6 +179,6 @@ def test_whoever_runs_a_job_chooses_the_precision():
     assert trained() == jnp.float32
     with at_bench(Bench(precision="float64")):
         assert trained() == jnp.float64
-    rule = "train: `precision` must be one of float32, float64, bfloat16, got half"
+    rule = "fit: `precision` must be one of float32, float64, bfloat16, got half"
     with refused(rule), at_bench(Bench(precision="half")):
         trained()

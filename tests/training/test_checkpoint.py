@@ -105,7 +105,7 @@ def test_arrays_of_other_shapes_are_refused(tmp_path, change, odd):
     checkpoints = Checkpoints(tmp_path)
     checkpoints.save(3, _state(3) | change, {})
     with refused(
-        f"Checkpoints: `state` must be the one in {checkpoints.path(3)},"
+        f"Checkpoints.load: `state` must be the one in {checkpoints.path(3)},"
         f" got other arrays: {odd}"
     ):
         checkpoints.load(STATE, {}, warn=pytest.fail)
@@ -142,7 +142,7 @@ def test_a_step_of_any_size_takes_no_memory(tmp_path, step):
     arrays = {name: np.asarray(one) for name, one in _state(3).items()}
     write_tensors(checkpoints.path(3), arrays, description)
     with refused(
-        f"Checkpoints: `state` must be the one in {checkpoints.path(3)}, got other"
+        f"Checkpoints.load: `state` must be the one in {checkpoints.path(3)}, got other"
         f" arrays: history of shape ({step}, 2), there of shape (3, 2)"
     ):
         checkpoints.load(STATE, {}, warn=lambda text: None)

@@ -126,14 +126,10 @@ def test_refusals():
         fit(PROBLEM, _point(), SGD, steps=0)
     validation = Validation(PROBLEM, 2, key=KEY)
     with refused(
-        "fit: `hooks` does not fit: the `validation` of EarlyStopping must be among"
-        " the hooks too, got another"
+        "EarlyStopping.begin: `validation` must be among the hooks too, got another"
     ):
         fit(PROBLEM, _point(), SGD, steps=1, hooks=[EarlyStopping(validation)])
-    with refused(
-        "fit: `hooks` does not fit: the `course` of Validation must be of one model,"
-        " got runs (2,)"
-    ):
+    with refused("Validation.begin: `course` must be of one model, got runs (2,)"):
         fit(PROBLEM, _point(2), SGD, steps=1, runs=(2,), hooks=[validation])
 
 

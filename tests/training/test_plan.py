@@ -76,10 +76,12 @@ def test_refusals(unchecked):
     with refused(f"Plan: `seed` must be an integer from 0 to 2⁶³ − 1, got {2**63}"):
         Plan(1, seed=2**63)
     with refused(
-        "Plan: `precision` must be one of float32, float64, bfloat16, got 'int8'"
+        "Plan: `precision` must be 'float32' or 'float64' or 'bfloat16', got 'int8'"
     ):
         Plan(1, precision="int8")  # pyright: ignore[reportArgumentType]
-    with refused("Plan: `optimiser` must be an `Optimiser` or one of optax, got int"):
+    with refused(
+        "Plan: `optimiser` must be an Optimiser or a GradientTransformation, got 3"
+    ):
         Plan(1, optimiser=3)  # pyright: ignore[reportArgumentType]
     with refused("join_processes: `coordinator` must be host:port, got 'here'"):
         join_processes("here", 2, 0)

@@ -98,7 +98,7 @@ def test_refusals(getkey):
     ):
         FixedSet(growing, 5, key=getkey())
     with refused(
-        "train: `problem` does not fit: the `size` of FixedSet must be at most 7"
-        " samples, all there are, in a batch, got 8"
+        "FixedSet.batch: `size` must be at most 7 samples, all there are, in a batch,"
+        " got 8"
     ):
         _trained(FixedSet(Numbers(), 7, key=getkey()), 8, 1)

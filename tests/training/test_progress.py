@@ -7,7 +7,7 @@ import numpy as np
 import optax
 
 from iclab.show import Display
-from iclab.training import descend
+from iclab.training import Course, descend
 from iclab.training._progress import Progress
 
 
@@ -46,13 +46,17 @@ def test_terminals_get_a_bar_by_default(capfd, monkeypatch):
     assert "descend" in capfd.readouterr().err
 
 
-class Standing:
+class Standing(Course):
     """A training that stands where it is told, and began at some step."""
 
-    owner, steps, rate = "train", 1000, 2.0
+    name, steps, rate = "train", 1000, 2.0  # pyright: ignore
 
     def __init__(self, step, first=0):
-        self.step, self.first, self.losses = step, first, np.full(step, 0.25)
+        self.step, self.first = step, first
+
+    @property
+    def losses(self):
+        return np.full(self.step, 0.25)
 
 
 def test_a_display_of_ones_own_hears_how_far_it_is():

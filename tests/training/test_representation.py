@@ -188,8 +188,8 @@ def test_mistakes_are_named():
         two_rates(0.1, -1.0)
     wrong = MultiHeadSoftmax(jnp.ones((H, D + 1, D + 1)), jnp.ones((H, K)))
     message = (
-        "train: `model` does not fit: the `tokens` of MultiHeadSoftmax must be of the"
-        " model's shape (6, 4), a row per token, got shape (6, 3)"
+        "MultiHeadSoftmax: `tokens` must be a 6×4 matrix like its `key_query`, got"
+        " shape (6, 3)"
     )
     with refused(message):
         train(OverRepresentation(TASK), wrong, Plan(1, 2), show_progress=False)
