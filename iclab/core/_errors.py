@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 from jaxtyping import Array, Float
 
-from iclab._reader import Rule, read, require
-from iclab.core._rules import Count, Covariance, Number, SecondMoment, Size, Symmetric
+from iclab._reader import Natural, Rule, read, require
+from iclab.core._rules import Covariance, Number, SecondMoment, Size, Symmetric
 
 # Of 8 bytes each: 8 GB.
 _MOST_NUMBERS = 10**9
@@ -14,7 +14,7 @@ _MOST_NUMBERS = 10**9
 
 def positive_integer(value: Any, name: str) -> Any:
     """`value` as an `int` of at least 1, or a `ValueError`; traced values pass."""
-    return read(value, Count, name)
+    return read(value, Natural, name)
 
 
 def array_size(value: Any, name: str) -> Any:

@@ -5,6 +5,11 @@ from typing import TYPE_CHECKING
 from iclab._on_use import names_on_use
 
 if TYPE_CHECKING:
+    from iclab.evidence._case import (
+        GOOD_VERDICTS as GOOD_VERDICTS,
+        CaseResult as CaseResult,
+        Verdict as Verdict,
+    )
     from iclab.evidence._claim import (
         SCALES as SCALES,
         Claim as Claim,
@@ -57,11 +62,8 @@ if TYPE_CHECKING:
         is_key as is_key,
     )
     from iclab.evidence._runner import (
-        GOOD_VERDICTS as GOOD_VERDICTS,
-        CaseResult as CaseResult,
         ClaimResult as ClaimResult,
         FigureResult as FigureResult,
-        Verdict as Verdict,
         case_key as case_key,
         case_verdict as case_verdict,
         claim_verdict as claim_verdict,

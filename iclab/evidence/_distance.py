@@ -1,15 +1,14 @@
 """How far what was measured is from what was stated, in error bars."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from iclab._reader import Listed, checked
+from iclab.evidence._case import CaseResult
+from iclab.evidence._claim import Relation
 from iclab.evidence._numbers import plain
-
-if TYPE_CHECKING:
-    from iclab.evidence._claim import Relation
-    from iclab.evidence._runner import CaseResult
 
 
 class Farthest(NamedTuple):
@@ -23,7 +22,7 @@ class Farthest(NamedTuple):
     bars: float
 
 
-def beyond(relation: "Relation", measured: Any, stated: Any) -> np.ndarray:
+def beyond(relation: Relation, measured: Any, stated: Any) -> np.ndarray:
     """How far measured numbers lie outside a statement; inside a bound, below zero."""
     excess = np.asarray(measured) - np.asarray(stated)
     match relation:
@@ -35,8 +34,9 @@ def beyond(relation: "Relation", measured: Any, stated: Any) -> np.ndarray:
             return -excess
 
 
+@checked
 def bars_off(
-    relation: "Relation", measured: Any, stated: Any, error: Any
+    relation: Relation, measured: Listed, stated: Listed, error: Listed
 ) -> np.ndarray:
     """The same in error bars: more than 1 refutes the statement, NaN does (∞) too."""
     with np.errstate(all="ignore"):
@@ -45,7 +45,8 @@ def bars_off(
     return np.where(np.isnan(off), np.inf, off)
 
 
-def farthest(case: "CaseResult") -> Farthest:
+@checked
+def farthest(case: CaseResult) -> Farthest:
     """The entry of a case that is farthest from its prediction."""
     off = bars_off(case.relation, case.measured, case.predicted, case.error)
     place = int(np.argmax(off))
@@ -54,7 +55,8 @@ def farthest(case: "CaseResult") -> Farthest:
     return Farthest(place, name, float(off.flat[place]))
 
 
-def case_line(case: "CaseResult") -> str:
+@checked
+def case_line(case: CaseResult) -> str:
     """A case in one line: both sides, the error bar, the decoy.
 
     Of a case with several numbers that fails, the line shows the one farthest off.

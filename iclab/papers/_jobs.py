@@ -148,7 +148,9 @@ def finish_figure(
     target = folder / entry.paper
     target.mkdir(parents=True, exist_ok=True)
     stem = target / entry.id.partition("/")[2]
-    picture = draw_figure(figure, tables)
+    # A `matplotlibrc` in the current folder may be a stranger's: it starts no LaTeX.
+    with matplotlib.rc_context({"text.usetex": False}):
+        picture = draw_figure(figure, tables)
     # Laid out once for all formats: that takes longer than drawing them.
     picture.draw_without_rendering()
     picture.set_layout_engine(None)

@@ -154,7 +154,7 @@ def test_a_killed_worker_loses_nothing(site, tmp_path):
 def test_a_worker_with_another_iclab_is_refused(site, tmp_path):
     source = Path(iclab.__file__).parent
     (tmp_path / "iclab").mkdir()
-    for folder in ("runs", "_reading"):
+    for folder in ("runs", "show"):
         shutil.copytree(source / folder, tmp_path / "iclab" / folder)
     for file in source.glob("*.py"):
         shutil.copy(file, tmp_path / "iclab")
