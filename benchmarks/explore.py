@@ -105,12 +105,12 @@ def measured(
 
 def main() -> None:
     """One line a slider."""
-    print(f"{'room':<22} {'moved':<16} {'clock':>10} {'processor':>10} {'of 0.5 s':>9}")
-    for room, draw, start, name, values in MOVES:
+    print(f"{'page':<22} {'moved':<16} {'clock':>10} {'processor':>10} {'of 0.5 s':>9}")
+    for page, draw, start, name, values in MOVES:
         clock, processor = measured(draw, start, name, values)
         share = f"{100 * clock / ENOUGH:.0f} %"
         print(
-            f"{room:<22} {name:<16} {clock * 1e3:7.0f} ms {processor * 1e3:7.0f} ms"
+            f"{page:<22} {name:<16} {clock * 1e3:7.0f} ms {processor * 1e3:7.0f} ms"
             f" {share:>9}"
         )
 

@@ -237,7 +237,7 @@ def reached(module: str) -> Mapping[Node, int]:
 
 @functools.cache
 def claims_that_reach(mutant: Mutant) -> Mapping[str, int]:
-    """Ids of claims, in the order of their rooms, and how many steps they are away."""
+    """Ids of claims, in the order of their papers, and how many steps they are away."""
     from iclab.papers import module_name, select
 
     node = mutant.module, mutant.function.split(".")[0]

@@ -85,7 +85,7 @@ def check(
     *,
     scale: str = "desk",
     seed: int = 0,
-    rooms: "Paths" = (),
+    papers: "Paths" = (),
     out: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     cluster: str | os.PathLike[str] | None = None,
@@ -94,7 +94,7 @@ def check(
 ) -> "Findings":
     """Run claims and give their records: `iclab check` as a function.
 
-    `ids` name claims or whole papers; without any, all claims are run. `rooms` are
+    `ids` name claims or whole papers; without any, all claims are run. `papers` are
     folders of papers of one's own: this runs the code in them. With a folder `out`,
     what it has is not run again. Progress is shown on a terminal and in a notebook,
     unless `quiet`; a notebook shows each record with its verdict and numbers.
@@ -103,7 +103,7 @@ def check(
 
     where: dict[str, Any] = {"jobs": jobs, "cluster": cluster, "out": out}
     how: dict[str, Any] = {"scale": scale, "seed": seed, "force": force, "quiet": quiet}
-    return check(ids, rooms, **where, **how)
+    return check(ids, papers, **where, **how)
 
 
 def reproduce(
@@ -111,7 +111,7 @@ def reproduce(
     *,
     scale: str = "desk",
     seed: int = 0,
-    rooms: "Paths" = (),
+    papers: "Paths" = (),
     out: str | os.PathLike[str] = DEFAULT_FOLDER,
     settings: Mapping[str, Any] = {},
     weights: Mapping[str, str | os.PathLike[str]] = {},
@@ -132,20 +132,20 @@ def reproduce(
     where: dict[str, Any] = {"jobs": jobs, "cluster": cluster, "out": out}
     how: dict[str, Any] = {"scale": scale, "seed": seed, "force": force, "quiet": quiet}
     what: dict[str, Any] = {"settings": settings, "weights": weights}
-    return reproduce(ids, rooms, **what, retrain=retrain, **where, **how)
+    return reproduce(ids, papers, **what, retrain=retrain, **where, **how)
 
 
 def entries(
-    ids: str | Iterable[str] = (), *, rooms: "Paths" = ()
+    ids: str | Iterable[str] = (), *, papers: "Paths" = ()
 ) -> "tuple[Entry, ...]":
     """Every claim and figure, or those that `ids` name: `iclab list` as a function.
 
-    `rooms` are folders of papers of one's own, whose contents this reads by running
+    `papers` are folders of papers of one's own, whose contents this reads by running
     them.
     """
     from iclab.cli import entries
 
-    return entries(ids, rooms)
+    return entries(ids, papers)
 
 
 def sweep(

@@ -80,15 +80,15 @@ def unchecked() -> Iterator[None]:
 def registry(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    """The rooms as a new process finds them; what is opened is forgotten after."""
-    from iclab.papers import _rooms
+    """The papers as a new process finds them; what is opened is forgotten after."""
+    from iclab.papers import _opening
 
     path, root = list(sys.path), str(tmp_path_factory.getbasetemp())
-    monkeypatch.setattr(_rooms, "_named", [])
-    monkeypatch.setattr(_rooms, "_here_folders", [])
-    _rooms._opened.cache_clear()
+    monkeypatch.setattr(_opening, "_named", [])
+    monkeypatch.setattr(_opening, "_here_folders", [])
+    _opening._opened.cache_clear()
     yield
-    _rooms._opened.cache_clear()
+    _opening._opened.cache_clear()
     sys.path[:] = path
     for name, module in list(sys.modules.items()):
         own = getattr(module, "__dict__", {})
@@ -102,7 +102,7 @@ def registry(
 def programs_are_forgotten() -> Iterator[None]:
     """A worker that compiles for all modules holds gigabytes of programs.
 
-    What it forgets it has to read again, so it holds what there is room for.
+    What it forgets it has to read again, so it holds what there is paper for.
     """
     yield
     give_back(beyond=ROOM)

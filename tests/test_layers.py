@@ -67,8 +67,8 @@ def test_papers_do_not_import_each_other():
         for path in paper.glob("*.py"):
             for name in _imports(path):
                 if name.startswith("iclab.papers."):
-                    room = name.split(".")[2]  # or a private module for all rooms
-                    own = room == paper.name or room.startswith("_")
+                    other = name.split(".")[2]  # or a private module for all papers
+                    own = other == paper.name or other.startswith("_")
                     assert own, f"{path}: {name}"
 
 

@@ -33,7 +33,7 @@ def test_claims_are_found_by_calls_and_imports():
     by_key = {mutant.function: mutant for mutant in TABLE}
     near = mutants.claims_that_reach(by_key["attended_bound"])
     assert near == {"yang2024/lemma-9": 1}
-    # Through a private function, a helper of the room and `training`.
+    # Through a private function, a helper of the paper and `training`.
     far = mutants.claims_that_reach(by_key["_relative_eigenvalues"])
     assert "gatmiry2024/theorem-4.4" in far
     assert "zhang2023/theorem-4.1" not in far

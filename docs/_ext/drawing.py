@@ -14,7 +14,7 @@ _WIDTH, _LINE = 760, 22
 _ROLES = {
     "cli": "words to objects",
     "report": "shows what is stored",
-    "papers": "rooms: claims, figures",
+    "papers": "papers: claims, figures",
     "probes": "names the algorithm",
     "training": "where pillars meet",
     "tasks": "pillars that never meet",
@@ -66,7 +66,7 @@ def way_page() -> str:
     """A job's way from the command to the report."""
     left, right, w, h = 8, 400, 345, 50
     stations = [
-        (left, 8, ["iclab reproduce ID", "words become entries of rooms"]),
+        (left, 8, ["iclab reproduce ID", "words become entries of papers"]),
         (left, 90, ["jobs", "configuration + seed + code = a name"]),
         (left, 172, ["store", "is there a result of that name?"]),
         (right, 172, ["engine", "here · processes · Dask"]),

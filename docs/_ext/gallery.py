@@ -18,7 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from iclab.evidence import ERRATUM_CLASSES, Evidence, Sentence
-from iclab.papers import rooms
+from iclab.papers import every_paper
 from iclab.report._items import Item, items, opening
 from iclab.results import Run, read_run
 from iclab.show import number
@@ -72,17 +72,17 @@ def page() -> str:
     run = _run()
     every = [one for one in _items(run) if one.entry.kind == "figure"]
     parts = [_said_of(run), "", *_thumbnails(every)]
-    for room in rooms():
-        here = [item for item in every if item.entry.paper == room.paper.key]
+    for opened in every_paper():
+        here = [item for item in every if item.entry.paper == opened.paper.key]
         if here:
-            parts.append(f"## {room.paper.key}: {room.paper.title}\n")
+            parts.append(f"## {opened.paper.key}: {opened.paper.title}\n")
             parts += map(_figure, here)
     return "\n".join(parts)
 
 
 def _items(run: Run) -> list[Item]:
-    """What iclab's own rooms list, whatever else is installed where this is built."""
-    own = {room.key for room in rooms() if room.origin == "iclab"}
+    """What iclab's own papers list, whatever else is installed where this is built."""
+    own = {opened.key for opened in every_paper() if opened.origin == "iclab"}
     return [item for item in items(run) if item.entry.paper in own]
 
 

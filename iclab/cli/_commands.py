@@ -42,11 +42,11 @@ def list_entries(options: argparse.Namespace) -> int:
         print_json([_entry_json(entry) for entry in entries])
         return 0
     width = max(len(entry.id) for entry in entries)
-    room = max(columns() - width - _CLASS - 5, 20)
+    width_left = max(columns() - width - _CLASS - 5, 20)
     for entry in entries:
         mark = "!" if entry.erratum else "*" if entry.remark else " "
         class_ = entry.erratum_class or ""
-        text = textwrap.shorten(entry.statement, room, placeholder=" …")
+        text = textwrap.shorten(entry.statement, width_left, placeholder=" …")
         print(f"{entry.id:<{width}} {mark} {class_:<{_CLASS}} {text}")
     marks = {"!": "fails as printed", "*": "holds, beside a slip"}
     used = [any(entry.erratum for entry in entries), any(e.remark for e in entries)]
@@ -150,7 +150,7 @@ def show(options: argparse.Namespace) -> int:
             _field(*words)
         verb = "check" if entry.kind == "claim" else "reproduce"
         _field("time", times_words(entry))
-        _field("run it", f"iclab {verb} {entry.id} {papers.room(entry.id).flag}")
+        _field("run it", f"iclab {verb} {entry.id} {papers.find_paper(entry.id).flag}")
         if entry.id in last:
             _show_last(last[entry.id])
     return 0
@@ -214,10 +214,10 @@ def _cited(word: str) -> Paper:
         bibtex = _SOFTWARE.format(title=_TITLE, version=iclab.__version__)
         note = f"Software, version {iclab.__version__}"
         return Paper("iclab", _TITLE, ("The iclab authors",), 2026, note, "", bibtex)
-    room, (id, *_) = papers.room(word), word.split("@")
-    if id not in (room.key, *room.recipes):
+    opened, (id, *_) = papers.find_paper(word), word.split("@")
+    if id not in (opened.key, *opened.recipes):
         papers.select([id])
-    return room.paper
+    return opened.paper
 
 
 def cache(options: argparse.Namespace) -> int:

@@ -24,9 +24,9 @@ def add_explore(commands: Any) -> None:
         "place",
         nargs="?",
         default="",
-        metavar="ROOM",
+        metavar="PAGE",
         help="one-layer, depth, representation, gpt2 or claims, or the link of a view"
-        " (default: the choice of rooms)",
+        " (default: the choice of pages)",
     )
     parser.add_argument(
         "--port", type=int, metavar="N", help="(2771, or another if that is taken)"
@@ -44,8 +44,8 @@ def explore(options: argparse.Namespace) -> int:
     if port is not None and not 0 <= port <= _PORTS:
         raise UserMistake(f"--port must be between 0 and {_PORTS}, got {port}")
     try:
-        room, settings = explore.find_room(options.place)
-        explore.serve(room, settings, port=port, browser=not options.no_browser)
-    except (explore.UnknownRoom, explore.CannotServe) as mistake:
+        page, settings = explore.find_page(options.place)
+        explore.serve(page, settings, port=port, browser=not options.no_browser)
+    except (explore.UnknownPage, explore.CannotServe) as mistake:
         raise UserMistake(str(mistake)) from None
     return 0

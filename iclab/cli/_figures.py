@@ -177,12 +177,12 @@ def _code(entry: Entry) -> str:
 
 @functools.cache
 def _data(paper: str) -> str:
-    """Hash of the files of a paper's room that are not code: trained weights."""
-    room = papers.room(paper).folder
+    """Hash of the files of a paper's folder that are not code: trained weights."""
+    folder = papers.find_paper(paper).folder
     digest = hashlib.sha256()
-    for path in sorted(room.rglob("*")):
+    for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix not in (".py", ".pyc"):
-            digest.update(f"{path.relative_to(room).as_posix()}\0".encode())
+            digest.update(f"{path.relative_to(folder).as_posix()}\0".encode())
             digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 

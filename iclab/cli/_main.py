@@ -54,9 +54,9 @@ def _run(options: argparse.Namespace, command: str) -> int:
     from iclab import papers
 
     try:
-        _open_rooms(options)
+        _open_papers(options)
         return options.run(options)
-    except (papers.UnknownId, papers.RoomProblem, UserMistake) as mistake:
+    except (papers.UnknownId, papers.PaperProblem, UserMistake) as mistake:
         # What the library calls as the command does need not say it twice.
         text = str(mistake).removeprefix(f"{options.command}: ")
         tell(f"{command}: {text}")
@@ -73,20 +73,22 @@ def _later(module: str, name: str) -> Callable[[argparse.Namespace], int]:
     return run
 
 
-def _open_rooms(options: argparse.Namespace) -> None:
-    """Open the rooms that a command names; say which are here, and which cannot be."""
+def _open_papers(options: argparse.Namespace) -> None:
+    """Open the papers that a command names; say which are here, and which cannot be."""
     from iclab import papers
 
-    papers.open_rooms(options.room)
+    if options.room:
+        tell(f"iclab {options.command}: --room is now --paper, and will be removed")
+    papers.open_papers([*options.paper, *options.room])
     named = [*getattr(options, "ids", ()), getattr(options, "id", "")]
     named = [] if getattr(options, "what", "") == "paper" else named  # not yet there
-    for folder in papers.open_rooms_here(named):
+    for folder in papers.open_papers_here(named):
         place = os.path.normpath(os.path.join(os.getcwd(), folder))
-        text = f"opened the room in {place}: its code is run"
+        text = f"loading the paper in {place} (this runs its code)"
         tell(f"iclab {options.command}: {text}")
     # Of what is asked for, the command itself will say why it is not there.
     asked = [papers.why_closed(word) for word in named]
-    for problem in papers.room_problems():
+    for problem in papers.paper_problems():
         if problem not in asked:
             tell(f"iclab {options.command}: {problem}")
 
@@ -273,7 +275,7 @@ def _parser() -> argparse.ArgumentParser:
         "cite", _later("_commands", "cite"), "Print the BibTeX entry of a paper.", "+"
     )
     for one in commands.choices.values():
-        _room(one)
+        _paper(one)
     return parser
 
 
@@ -281,14 +283,17 @@ def _json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON array")
 
 
-def _room(parser: argparse.ArgumentParser) -> None:
+def _paper(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--room",
+        "--paper",
         metavar="DIR",
         action="append",
         default=[],
-        help="a folder with a paper of your own; may be given again, and ICLAB_ROOMS"
+        help="a folder with a paper of your own; may be given again, and ICLAB_PAPERS"
         " names folders for every command (this runs the code in them)",
+    )
+    parser.add_argument(
+        "--room", dest="room", action="append", default=[], help=argparse.SUPPRESS
     )
 
 

@@ -1,4 +1,4 @@
-"""`iclab new`: a room for a paper of one's own, and claims and figures for a room."""
+"""`iclab new`: a folder for a paper of one's own, and claims and figures in it."""
 
 import argparse
 import ast
@@ -25,7 +25,7 @@ _FIRST = {"claim": "theorem-1", "figure": "figure-1"}
 
 def add_new(commands: Any) -> argparse.ArgumentParser:
     """Add the command to the parser."""
-    text = "Write a room for a paper of your own, or add a claim or a figure to a room."
+    text = "Start a folder for a paper of your own, or add a claim or a figure to it."
     parser = commands.add_parser("new", help=text, description=text)
     add = parser.add_argument
     kinds = ["paper", "claim", "figure"]
@@ -67,7 +67,7 @@ def _new_paper(options: argparse.Namespace) -> int:
     files = {
         Path("pyproject.toml"): _rendered("pyproject.toml", facts),
         Path("README.md"): _rendered("README.md", facts),
-        source / "__init__.py": f'"""A room of iclab: {key}."""\n',
+        source / "__init__.py": f'"""Claims of a paper for iclab: {key}."""\n',
         source / "contents.py": _rendered("contents.py", facts | {"entries": entries}),
         source / _file(ids["claim"]): _body("claim", ids["claim"]),
         source / _file(ids["figure"]): _body("figure", ids["figure"]),
@@ -79,41 +79,41 @@ def _new_paper(options: argparse.Namespace) -> int:
     print(f"wrote {root}:")
     for name in files:
         print(f"  {name.as_posix()}")
-    flag = "" if root == Path(key) else f" --room {root}"
+    flag = "" if root == Path(key) else f" --paper {root}"
     place = root.resolve()
     print(f"here:          iclab check {key}{flag}")
-    print(f"from anywhere: pip install -e {place}, or --room {place}")
+    print(f"from anywhere: pip install -e {place}, or --paper {place}")
     print(f"its tests:     pytest {root}")
     return 0
 
 
 def _new_entry(kind: str, id: str) -> int:
-    """Add a claim or a figure to the room that its id names."""
+    """Add a claim or a figure to the paper that its id names."""
     if not papers.is_id(id):
         raise UserMistake(f"an id must look like me2026/theorem-1.2, got {id!r}")
-    room = papers.room(id)
-    if _INSTALLED & set(room.folder.parts):
+    opened = papers.find_paper(id)
+    if _INSTALLED & set(opened.folder.parts):
         raise UserMistake(
-            f"the room {room.key} is installed in {room.folder}: name the folder of its"
-            " source with --room"
+            f"the paper {opened.key} is installed in {opened.folder}: name the"
+            " folder of its source with --paper"
         )
-    if any(entry.id == id for entry in room.entries):
-        raise UserMistake(f"{id} is there already, in {room.folder}")
-    path = room.folder / _file(id)
+    if any(entry.id == id for entry in opened.entries):
+        raise UserMistake(f"{id} is there already, in {opened.folder}")
+    path = opened.folder / _file(id)
     if os.path.lexists(path):
         raise UserMistake(f"{path} is there already, and belongs to another id")
-    contents = _with_entry(room.folder, _entry(kind, id))
-    with writing(room.folder):
+    contents = _with_entry(opened.folder, _entry(kind, id))
+    with writing(opened.folder):
         write_whole(path, _body(kind, id))
-        write_whole(room.folder / "contents.py", contents)
+        write_whole(opened.folder / "contents.py", contents)
     verb = "check" if kind == "claim" else "reproduce"
     print(f"wrote {path}, and its entry in contents.py: an example, to be written over")
-    print(f"run it: iclab {verb} {id} {room.flag}".rstrip())
+    print(f"run it: iclab {verb} {id} {opened.flag}".rstrip())
     return 0
 
 
 def _with_entry(folder: Path, entry: str) -> str:
-    """Contents of a room with one more entry, behind those that are there."""
+    """Contents of a paper with one more entry, behind those that are there."""
     path = folder / "contents.py"
     text = path.read_text(encoding="utf-8")
     by_hand = f"cannot add to ENTRIES in {path}: it is no plain list; add it by hand"
@@ -184,9 +184,9 @@ def _check_key(key: str, package: str) -> None:
 
     if not is_key(key):
         raise UserMistake(f"the key of a paper {KEY_RULE}, got {key!r}")
-    for room in papers.rooms():
-        if room.key == key:
-            raise UserMistake(f"{key} is the key of a room of {room.origin} already")
+    for opened in papers.every_paper():
+        if opened.key == key:
+            raise UserMistake(f"{key} is the key of a paper already: {opened.origin}")
     if key in papers.TAKEN:
         raise UserMistake(f"the key of a paper cannot be {key}")
     taken = keyword.iskeyword(package) or _is_module(package)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from iclab import papers
+from iclab import papers as known
 from iclab._reader import Natural, Seed, checked
 from iclab.cli._main import _parser
 from iclab.cli._mistake import UserMistake
 from iclab.cli._reproduce import Ended, run_check, run_reproduce
 from iclab.evidence import Scale, setting_text
-from iclab.papers import RoomProblem
+from iclab.papers import PaperProblem
 from iclab.report import Findings
 
 Names = str | Iterable[str]
@@ -23,7 +23,7 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 @checked
 def check(
     ids: Names,
-    rooms: Paths,
+    papers: Paths,
     *,
     scale: Scale,
     seed: Seed,
@@ -36,14 +36,14 @@ def check(
     """Run claims, as `iclab check` does."""
     asked = {"scale": scale, "seed": seed, "force": force, "jobs": jobs}
     where = {"out": out, "cluster": cluster}
-    options = _options("check", ids, rooms, quiet, asked, where)
+    options = _options("check", ids, papers, quiet, asked, where)
     return Findings(_run(run_check, options).records)
 
 
 @checked
 def reproduce(
     ids: Names,
-    rooms: Paths,
+    papers: Paths,
     *,
     scale: Scale,
     seed: Seed,
@@ -62,7 +62,7 @@ def reproduce(
     asked["set"] = [f"{name}={setting_text(one)}" for name, one in settings.items()]
     asked["weights"] = [f"{name}={os.fspath(one)}" for name, one in weights.items()]
     where = {"out": out, "cluster": cluster}
-    options = _options("reproduce", ids, rooms, quiet, asked, where)
+    options = _options("reproduce", ids, papers, quiet, asked, where)
     ended = _run(run_reproduce, options)
     return Findings(ended.records, Path(options.out), ended.page)
 
@@ -81,28 +81,28 @@ def _run(
 
 def _in_python(text: str) -> str:
     """A message with the names of arguments where the command line has its options."""
-    named = {"set": "settings", "room": "rooms"}
+    named = {"set": "settings", "paper": "papers"}
     return re.sub(r"--(\w+)", lambda one: f"`{named.get(one[1], one[1])}`", text)
 
 
 @checked
-def entries(ids: Names, rooms: Paths) -> tuple[Any, ...]:
+def entries(ids: Names, papers: Paths) -> tuple[Any, ...]:
     """What there is to check and to draw, as `iclab list` names it."""
-    named = open_rooms(ids, rooms)
-    return tuple(entry.filled({}) for entry in papers.select(named))
+    named = open_papers(ids, papers)
+    return tuple(entry.filled({}) for entry in known.select(named))
 
 
-def open_rooms(ids: Names, rooms: Paths) -> list[str]:
-    """Open rooms that are folders, or here; gives the ids as a list."""
+def open_papers(ids: Names, papers: Paths) -> list[str]:
+    """Open papers that are folders, or here; gives the ids as a list."""
     named = [ids] if isinstance(ids, str) else list(ids)
-    single = isinstance(rooms, (str, os.PathLike))
-    folders = [rooms] if single else list(rooms)
+    single = isinstance(papers, (str, os.PathLike))
+    folders = [papers] if single else list(papers)
     for folder in folders:
-        before = papers.room_problems()
-        new = [one for one in papers.open_rooms([folder]) if one not in before]
+        before = known.paper_problems()
+        new = [one for one in known.open_papers([folder]) if one not in before]
         if new:
-            raise RoomProblem(_in_python(new[0]))
-    papers.open_rooms_here(named)
+            raise PaperProblem(_in_python(new[0]))
+    known.open_papers_here(named)
     return named
 
 
@@ -116,7 +116,7 @@ def reproduce_options(
 def _options(
     command: str,
     ids: Names,
-    rooms: Paths,
+    papers: Paths,
     quiet: bool,
     asked: Mapping[str, Any],
     where: Mapping[str, str | os.PathLike[str] | None],
@@ -127,7 +127,7 @@ def _options(
         setattr(options, name, value)
     for name, given in where.items():
         setattr(options, name, None if given is None else os.fspath(given))
-    options.ids = open_rooms(ids, rooms)
+    options.ids = open_papers(ids, papers)
     # Standard output is the user's: what there is to see goes elsewhere.
     options.json, options.quiet = True, quiet
     return options

@@ -152,7 +152,9 @@ def _known(run: Run) -> tuple[list[str], list[str]]:
     known, problems = [], list(run.problems)
     for id, record in run.records.items():
         if there.get(id.partition("@")[0]) != record.kind:
-            problems.append(f"{id} is in no paper that is open here: name it by --room")
+            problems.append(
+                f"{id} is in no paper that is open here: name it by --paper"
+            )
         elif "weights" in record.settings:
             problems.append(f"{id} needs files that the folder does not hold")
         elif not record.failed:  # nothing was decided

@@ -43,7 +43,7 @@ class Work:
         figures: "FigureFolder | None" = None,
         seeds: int = 1,
     ):
-        reread_sources()  # a process that lives long may see its rooms edited
+        reread_sources()  # a process that lives long may see its papers edited
         self._entries = {entry.id: entry for entry in entries}
         self._scale: Scale = scale
         self._seed = seed

@@ -1,15 +1,15 @@
 """The playground: a page in the browser, where sliders move exact formulas.
 
-A room is a marimo file here (`one_layer.py`), which `marimo edit` opens, and beside it
+A page is a marimo file here (`one_layer.py`), which `marimo edit` opens, and beside it
 the plain functions that compute what it shows (`_one_layer.py`). Importing this folder
 needs no marimo; `iclab explore` does (`pip install 'iclab[explore]'`).
 """
 
-from iclab.explore._rooms import (
-    ROOMS as ROOMS,
-    PlayRoom as PlayRoom,
-    UnknownRoom as UnknownRoom,
-    find_room as find_room,
+from iclab.explore._pages import (
+    PAGES as PAGES,
+    Page as Page,
+    UnknownPage as UnknownPage,
+    find_page as find_page,
 )
 from iclab.explore._server import CannotServe as CannotServe, serve as serve
 

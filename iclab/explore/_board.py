@@ -68,11 +68,11 @@ class Foot(anywidget.AnyWidget):
     address = traitlets.Unicode("").tag(sync=True)
     command = traitlets.Unicode("").tag(sync=True)
 
-    def show(self, settings: Settings, room: str, code: str) -> None:
+    def show(self, settings: Settings, page: str, code: str) -> None:
         """Say what belongs to these settings."""
-        link = settings.link(room)
+        link = settings.link(page)
         self.code, self.link = code, link
-        self.address = f"../{room}/?{link.partition('?')[2]}"
+        self.address = f"../{page}/?{link.partition('?')[2]}"
         self.command = f"iclab explore '{link}'"
 
 

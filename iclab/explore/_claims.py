@@ -68,7 +68,7 @@ class Moved(Settings):
     """A case of a claim with some of its numbers changed.
 
     `changes` are written `samples:12;eigenvalues.0:2.5`. Whatever else a case holds
-    stays as its room wrote it.
+    stays as its page wrote it.
     """
 
     id: str = "ahn2023/section-4-isotropic"
@@ -99,7 +99,7 @@ class Moved(Settings):
         return "" if name == next(iter(self.claim.cases(SCALE))) else name
 
     def parameters(self) -> list[Parameter]:
-        """Numbers of the case as its room wrote it."""
+        """Numbers of the case as its page wrote it."""
         return parameters(self.claim.cases(SCALE)[self.case_name()])
 
     def values(self) -> dict[str, float]:
@@ -153,7 +153,7 @@ verdict = case_verdict(measured, claim.relation, predicted, decoy)
 
 
 def claims() -> tuple[Entry, ...]:
-    """Every claim of every room that is open."""
+    """Every claim of every page that is open."""
     return tuple(one for one in papers.select() if one.kind == "claim")
 
 

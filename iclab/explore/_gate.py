@@ -1,6 +1,6 @@
 """Who may speak with the server: this machine's browser, with the token.
 
-One token opens all rooms. Pages of other sites, which a browser may have open at the
+One token opens all pages. Pages of other sites, which a browser may have open at the
 same time, are refused by their origin, and names that lead here from elsewhere by the
 host that they ask for.
 """

@@ -1,31 +1,31 @@
-"""What every room's page has: its head, and an address that keeps its settings."""
+"""What every page's page has: its head, and an address that keeps its settings."""
 
 import html
 from typing import Any
 
 import marimo as mo
 
-from iclab.explore._rooms import ROOMS
+from iclab.explore._pages import PAGES
 from iclab.explore._settings import Settings
 
 
 def query() -> dict[str, Any]:
     """Settings in the page's address, as they are now.
 
-    Called where its result is used: a name in a room's cell would make marimo run that
+    Called where its result is used: a name in a page's cell would make marimo run that
     cell again whenever a link is kept.
     """
     return dict(mo.query_params().to_dict())
 
 
 def head(name: str) -> mo.Html:
-    """Links to all rooms, the title of this one, and what one does there."""
-    (own,) = (room for room in ROOMS if room.name == name)
+    """Links to all pages, the title of this one, and what one does there."""
+    (own,) = (page for page in PAGES if page.name == name)
     links = " · ".join(
-        f"<strong>{html.escape(room.title)}</strong>"
-        if room is own
-        else f'<a href="../{room.name}/">{html.escape(room.title)}</a>'
-        for room in ROOMS
+        f"<strong>{html.escape(page.title)}</strong>"
+        if page is own
+        else f'<a href="../{page.name}/">{html.escape(page.title)}</a>'
+        for page in PAGES
     )
     return mo.Html(
         '<nav style="font-size:0.9rem;opacity:0.9"><a href="../">iclab explore</a>'

@@ -1,4 +1,4 @@
-"""A server for the rooms, on this machine and for this machine."""
+"""A server for the pages, on this machine and for this machine."""
 
 import importlib.util
 import os
@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from iclab.explore._gate import Gate
-from iclab.explore._rooms import ROOMS, PlayRoom
+from iclab.explore._pages import PAGES, Page
 
 HOST = "127.0.0.1"
 # Tried first, so that links keep working; any other if it is taken.
@@ -26,10 +26,8 @@ class CannotServe(Exception):
     """Why there is no playground, in a line."""
 
 
-def serve(
-    room: PlayRoom | None, settings: str, *, port: int | None, browser: bool
-) -> None:
-    """Serve all rooms until Ctrl-C, and open one in the browser."""
+def serve(page: Page | None, settings: str, *, port: int | None, browser: bool) -> None:
+    """Serve all pages until Ctrl-C, and open one in the browser."""
     _require_extra()
     # marimo reads settings where it is started and above, and they may name folders
     # from which modules are loaded: those of a stranger must not count.
@@ -47,7 +45,7 @@ def serve(
         lifespan="off",
     )
     server = uvicorn.Server(config)
-    address = page(number, room, settings, token)
+    address = address_of(number, page, settings, token)
     print(f"iclab explore: {address}\nCtrl-C ends it.", flush=True)
     if browser:
         threading.Thread(target=_open, args=(server, address), daemon=True).start()
@@ -60,21 +58,21 @@ def serve(
 
 
 def application(token: str, port: int) -> Gate:
-    """All rooms behind the gate, as an ASGI application."""
+    """All pages behind the gate, as an ASGI application."""
     import marimo
 
     builder = marimo.create_asgi_app(quiet=True, include_code=True)
-    for one in ROOMS:
+    for one in PAGES:
         builder = builder.with_app(path=f"/{one.name}", root=str(one.file))
     start = Path(__file__).parent / "start.py"
     app: Any = builder.with_app(path="/", root=str(start)).build()
     return Gate(app, token, port)
 
 
-def page(port: int, room: PlayRoom | None, settings: str, token: str) -> str:
-    """Address of a room with settings, and with the token that opens it."""
+def address_of(port: int, page: Page | None, settings: str, token: str) -> str:
+    """Address of a page with settings, and with the token that opens it."""
     words = [pair for pair in parse_qsl(settings) if pair[0] != "token"]
-    place = "" if room is None else f"{room.name}/"
+    place = "" if page is None else f"{page.name}/"
     query = urlencode([*words, ("token", token)], safe=",:")
     return f"http://{HOST}:{port}/{place}?{query}"
 

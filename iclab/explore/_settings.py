@@ -63,10 +63,10 @@ class Settings:
             if getattr(self, field.name) != field.default
         }
 
-    def link(self, room: str) -> str:
-        """Address of a room with these settings, as `iclab explore` takes it."""
+    def link(self, page: str) -> str:
+        """Address of a page with these settings, as `iclab explore` takes it."""
         words = urlencode(self.query(), safe=",:")
-        return f"{room}?{words}" if words else room
+        return f"{page}?{words}" if words else page
 
     @classmethod
     def limits(cls, name: str) -> tuple[Any, Any]:

@@ -13,17 +13,17 @@ def _():
     import marimo as mo
 
     from iclab import papers
-    from iclab.explore import _board as widgets, _claims as room, _page as page
+    from iclab.explore import _board as widgets, _claims as view, _page as page
 
     page.head("claims")
-    return mo, page, papers, room, widgets
+    return mo, page, papers, view, widgets
 
 
 @app.cell
-def _(mo, page, room):
-    start, _said = room.Moved.from_query(page.query())
+def _(mo, page, view):
+    start, _said = view.Moved.from_query(page.query())
     claim = mo.ui.dropdown(
-        [one.id for one in room.claims()],
+        [one.id for one in view.claims()],
         value=start.entry.id,
         label="claim",
         searchable=True,
@@ -33,10 +33,10 @@ def _(mo, page, room):
 
 
 @app.cell
-def _(claim, mo, room, start):
-    chosen = start if claim.value == start.id else room.Moved(id=claim.value)
+def _(claim, mo, view, start):
+    chosen = start if claim.value == start.id else view.Moved(id=claim.value)
     case = mo.ui.dropdown(
-        list(chosen.claim.cases(room.SCALE)),
+        list(chosen.claim.cases(view.SCALE)),
         value=chosen.case_name(),
         label="case",
     )
@@ -44,9 +44,9 @@ def _(claim, mo, room, start):
 
 
 @app.cell
-def _(case, chosen, mo, room):
+def _(case, chosen, mo, view):
     _same = case.value == chosen.case_name()
-    here = room.Moved(
+    here = view.Moved(
         chosen.id, case.value, chosen.changes if _same else "", chosen.seed
     )
     _known = here.values()
@@ -64,14 +64,14 @@ def _(case, chosen, mo, room):
     )
     seed = mo.ui.slider(0, 99, value=min(here.seed, 99), label="seed", show_value=True)
     entry = mo.ui.number(1, 40, value=1, label="entry to follow")
-    history = room.History()
+    history = view.History()
     return entry, here, history, seed, sliders
 
 
 @app.cell
-def _(mo, room, widgets):
-    distances = mo.ui.anywidget(widgets.board(room.distance_chart(None, "measuring …")))
-    values = mo.ui.anywidget(widgets.board(room.distance_chart(None, "measuring …")))
+def _(mo, view, widgets):
+    distances = mo.ui.anywidget(widgets.board(view.distance_chart(None, "measuring …")))
+    values = mo.ui.anywidget(widgets.board(view.distance_chart(None, "measuring …")))
     foot = mo.ui.anywidget(widgets.Foot())
     return distances, foot, values
 
@@ -107,23 +107,23 @@ def _(case, chosen, claim, distances, entry, foot, mo, papers, seed, sliders, va
 
 
 @app.cell
-def _(distances, entry, foot, here, history, mo, page, room, seed, sliders, values):
-    _changes = room.written(sliders.value, here.parameters())
-    settings = room.Moved(here.id, here.linked_case(), _changes, seed.value)
+def _(distances, entry, foot, here, history, mo, page, view, seed, sliders, values):
+    _changes = view.written(sliders.value, here.parameters())
+    settings = view.Moved(here.id, here.linked_case(), _changes, seed.value)
     foot.widget.show(settings, "claims", settings.code())
     page.keep(settings)
     try:
         trial = settings.trial()
-    except room.Refused as _problem:
+    except view.Refused as _problem:
         trial = None
         _said = mo.callout(f"Not with these parameters: {_problem}", kind="warn")
-        distances.widget.show(room.distance_chart(None, "no measurement"))
+        distances.widget.show(view.distance_chart(None, "no measurement"))
     else:
-        distances.widget.show(room.distance_chart(trial, f"{trial.verdict}"))
+        distances.widget.show(view.distance_chart(trial, f"{trial.verdict}"))
         history.add({**sliders.value, "seed": seed.value}, trial)
-        values.widget.show(room.history_chart(history, entry.value - 1))
+        values.widget.show(view.history_chart(history, entry.value - 1))
         _said = mo.vstack(
-            [mo.Html(room.table(trial)), mo.md(f"Error bar: {trial.reason}.")]
+            [mo.Html(view.table(trial)), mo.md(f"Error bar: {trial.reason}.")]
         )
     mo.output.replace(_said)
     return

@@ -12,15 +12,15 @@ app = marimo.App(width="full", app_title="iclab: depth and loops")
 def _():
     import marimo as mo
 
-    from iclab.explore import _board as widgets, _depth as room, _page as page
+    from iclab.explore import _board as widgets, _depth as view, _page as page
 
     page.head("depth")
-    return mo, page, room, widgets
+    return mo, page, view, widgets
 
 
 @app.cell
-def _(mo, page, room):
-    start, _said = room.Depth.from_query(page.query())
+def _(mo, page, view):
+    start, _said = view.Depth.from_query(page.query())
     _sliders = {
         "dimension": "dimension d",
         "samples": "examples n",
@@ -30,7 +30,7 @@ def _(mo, page, room):
     sliders = mo.ui.dictionary(
         {
             _name: mo.ui.slider(
-                *room.Depth.limits(_name),
+                *view.Depth.limits(_name),
                 value=getattr(start, _name),
                 label=_label,
                 show_value=True,
@@ -51,10 +51,10 @@ def _(mo, page, room):
 
 
 @app.cell
-def _(mo, room, start, widgets):
+def _(mo, view, start, widgets):
     residuals, depth, loops = (
         mo.ui.anywidget(widgets.board(_draw(start)))
-        for _draw in (room.residual_chart, room.depth_chart, room.loops_chart)
+        for _draw in (view.residual_chart, view.depth_chart, view.loops_chart)
     )
     foot = mo.ui.anywidget(widgets.Foot())
     return depth, foot, loops, residuals
@@ -73,11 +73,11 @@ def _(depth, foot, loops, mo, residuals, sliders):
 
 
 @app.cell
-def _(depth, foot, loops, page, residuals, room, sliders):
-    settings = room.Depth(**sliders.value)
-    residuals.widget.show(room.residual_chart(settings))
-    loops.widget.show(room.loops_chart(settings))
-    depth.widget.show(room.depth_chart(settings))
+def _(depth, foot, loops, page, residuals, view, sliders):
+    settings = view.Depth(**sliders.value)
+    residuals.widget.show(view.residual_chart(settings))
+    loops.widget.show(view.loops_chart(settings))
+    depth.widget.show(view.depth_chart(settings))
     foot.widget.show(settings, "depth", settings.code())
     page.keep(settings)
     return

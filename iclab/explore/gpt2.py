@@ -12,16 +12,16 @@ app = marimo.App(width="full", app_title="iclab: GPT-2")
 def _():
     import marimo as mo
 
-    from iclab.explore import _board as widgets, _gpt2 as room, _page as page
+    from iclab.explore import _board as widgets, _gpt2 as view, _page as page
 
     page.head("gpt2")
-    return mo, page, room, widgets
+    return mo, page, view, widgets
 
 
 @app.cell
-def _(mo, page, room):
-    start, _said = room.Gpt2.from_query(page.query())
-    model = mo.ui.dropdown(room.MODELS, value=start.model, label="model")
+def _(mo, page, view):
+    start, _said = view.Gpt2.from_query(page.query())
+    model = mo.ui.dropdown(view.MODELS, value=start.model, label="model")
     space = mo.ui.radio(
         ["line", "plane"], value=start.space, label="points on a", inline=True
     )
@@ -38,16 +38,16 @@ def _(mo, page, room):
 
 
 @app.cell
-def _(latest, mo, room, space, widgets):
+def _(latest, mo, view, space, widgets):
     import dataclasses
 
     _here = dataclasses.replace(latest[0], space=space.value)
     _line = space.value == "line"
     _answers = _here.answers()
     _charts = (
-        [room.line_chart(_here, _answers)]
+        [view.line_chart(_here, _answers)]
         if _line
-        else room.plane_charts(_here, _answers)
+        else view.plane_charts(_here, _answers)
     )
     prompt = mo.ui.anywidget(
         widgets.board(
@@ -56,8 +56,8 @@ def _(latest, mo, room, space, widgets):
             adds=True,
             counts=True,
             flips="y" if _line else "mark",
-            fresh=room.FRESH,
-            most=room.MOST_POINTS,
+            fresh=view.FRESH,
+            most=view.MOST_POINTS,
         )
     )
     fields = [mo.ui.anywidget(widgets.board(_one)) for _one in _charts[1:]]
@@ -65,8 +65,8 @@ def _(latest, mo, room, space, widgets):
 
 
 @app.cell
-def _(mo, room, start, widgets):
-    filter_view = mo.ui.anywidget(widgets.board(room.filter_chart(start, None)))
+def _(mo, view, start, widgets):
+    filter_view = mo.ui.anywidget(widgets.board(view.filter_chart(start, None)))
     ask = mo.ui.run_button(label="measure the model's filter (seconds)")
     foot = mo.ui.anywidget(widgets.Foot())
     return ask, filter_view, foot
@@ -112,7 +112,7 @@ def _(ask, fields, filter_view, foot, mo, model, penalty, prompt, space, w1, w2)
 
 @app.cell
 def _(
-    dataclasses, fields, foot, latest, model, page, penalty, prompt, room, space, w1, w2
+    dataclasses, fields, foot, latest, model, page, penalty, prompt, view, space, w1, w2
 ):
     settings = dataclasses.replace(
         latest[0],
@@ -125,9 +125,9 @@ def _(
     latest[0] = settings
     _answers = settings.answers()
     if settings.space == "line":
-        prompt.widget.show(room.line_chart(settings, _answers))
+        prompt.widget.show(view.line_chart(settings, _answers))
     else:
-        _charts = room.plane_charts(settings, _answers)
+        _charts = view.plane_charts(settings, _answers)
         for _widget, _chart in zip([prompt, *fields], _charts, strict=True):
             _widget.widget.show(_chart)
     foot.widget.show(settings, "gpt2", settings.code())
@@ -136,10 +136,10 @@ def _(
 
 
 @app.cell
-def _(ask, filter_view, room, settings):
+def _(ask, filter_view, view, settings):
     # Measured when asked for; other points make it that of another length.
     filter_view.widget.show(
-        room.filter_chart(settings, settings.filter() if ask.value else None)
+        view.filter_chart(settings, settings.filter() if ask.value else None)
     )
     return
 

@@ -12,23 +12,23 @@ app = marimo.App(width="full", app_title="iclab: one layer")
 def _():
     import marimo as mo
 
-    from iclab.explore import _board as widgets, _one_layer as room, _page as page
+    from iclab.explore import _board as widgets, _one_layer as view, _page as page
 
     page.head("one-layer")
-    return mo, page, room, widgets
+    return mo, page, view, widgets
 
 
 @app.cell
-def _(mo, page, room):
-    start, _said = room.OneLayer.from_query(page.query())
+def _(mo, page, view):
+    start, _said = view.OneLayer.from_query(page.query())
     dimension = mo.ui.slider(
-        *(1, room.MOST_DIMENSIONS),
+        *(1, view.MOST_DIMENSIONS),
         value=len(start.spectra()[0]),
         label="dimension d",
         show_value=True,
     )
     context_length = mo.ui.slider(
-        *room.OneLayer.limits("context_length"),
+        *view.OneLayer.limits("context_length"),
         value=start.context_length,
         label="training length N",
         show_value=True,
@@ -54,21 +54,21 @@ def _(mo, page, room):
 
 
 @app.cell
-def _(mo, room, start, widgets):
-    risk = mo.ui.anywidget(widgets.board(room.risk_chart(start.parts(), None)))
+def _(mo, view, start, widgets):
+    risk = mo.ui.anywidget(widgets.board(view.risk_chart(start.parts(), None)))
     foot = mo.ui.anywidget(widgets.Foot())
     latest = [start]  # a list, so that what is kept in it sets nothing in motion
     return foot, latest, risk
 
 
 @app.cell
-def _(dimension, latest, mo, room, shifts, widgets):
+def _(dimension, latest, mo, view, shifts, widgets):
     # The board starts anew with another dimension, or another spectrum to drag, from
     # where the points were.
     spectra = mo.ui.anywidget(
         widgets.board(
-            room.spectrum_chart(dimension.value, shifts.value),
-            room.spectrum_points(latest[0].resized(dimension.value), shifts.value),
+            view.spectrum_chart(dimension.value, shifts.value),
+            view.spectrum_points(latest[0].resized(dimension.value), shifts.value),
         )
     )
     return (spectra,)
@@ -88,21 +88,21 @@ def _(context_length, dimension, foot, mo, noise_std, risk, shifts, spectra):
 
 
 @app.cell
-def _(context_length, foot, latest, noise_std, page, risk, room, spectra):
-    settings = room.OneLayer.from_points(
+def _(context_length, foot, latest, noise_std, page, risk, view, spectra):
+    settings = view.OneLayer.from_points(
         spectra.value["points"], context_length.value, noise_std.value
     )
     latest[0], parts = settings, settings.parts()
-    risk.widget.show(room.risk_chart(parts, None))  # at once; the simulation follows
+    risk.widget.show(view.risk_chart(parts, None))  # at once; the simulation follows
     foot.widget.show(settings, "one-layer", settings.code())
     page.keep(settings)
     return parts, settings
 
 
 @app.cell
-def _(parts, risk, room, settings):
+def _(parts, risk, view, settings):
     curve = settings.simulated()
-    risk.widget.show(room.risk_chart(parts, curve))
+    risk.widget.show(view.risk_chart(parts, curve))
     return
 
 

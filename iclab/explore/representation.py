@@ -12,15 +12,15 @@ app = marimo.App(width="full", app_title="iclab: attention over a representation
 def _():
     import marimo as mo
 
-    from iclab.explore import _board as widgets, _page as page, _representation as room
+    from iclab.explore import _board as widgets, _page as page, _representation as view
 
     page.head("representation")
-    return mo, page, room, widgets
+    return mo, page, view, widgets
 
 
 @app.cell
-def _(mo, page, room):
-    start, _said = room.Attention.from_query(page.query())
+def _(mo, page, view):
+    start, _said = view.Attention.from_query(page.query())
     _labels = {
         "tokens": "tokens K",
         "shown": "shown N",
@@ -35,7 +35,7 @@ def _(mo, page, room):
     controls = mo.ui.dictionary(
         {
             _name: mo.ui.slider(
-                *(*room.Attention.limits(_name), _steps.get(_name, 1)),
+                *(*view.Attention.limits(_name), _steps.get(_name, 1)),
                 value=getattr(start, _name),
                 label=_label,
                 show_value=True,
@@ -44,7 +44,7 @@ def _(mo, page, room):
         }
         | {
             "optimiser": mo.ui.dropdown(
-                room.OPTIMISERS, value=start.optimiser, label="by"
+                view.OPTIMISERS, value=start.optimiser, label="by"
             )
         }
     )
@@ -54,12 +54,12 @@ def _(mo, page, room):
 
 
 @app.cell
-def _(mo, room, start, widgets):
+def _(mo, view, start, widgets):
     _ridge, _frame = start.ridge(), start.first()
-    gap = mo.ui.anywidget(widgets.board(room.gap_chart(start, _frame, _ridge)))
+    gap = mo.ui.anywidget(widgets.board(view.gap_chart(start, _frame, _ridge)))
     own, target = (
         mo.ui.anywidget(widgets.Picture(svg=_one))
-        for _one in room.matrix_pictures(_frame, _ridge)
+        for _one in view.matrix_pictures(_frame, _ridge)
     )
     foot = mo.ui.anywidget(widgets.Foot())
     return foot, gap, own, target
@@ -84,13 +84,13 @@ def _(controls, foot, gap, mo, own, target, train):
 
 
 @app.cell
-def _(controls, foot, gap, own, page, room, target):
-    settings = room.Attention(**controls.value)
+def _(controls, foot, gap, own, page, view, target):
+    settings = view.Attention(**controls.value)
     ridge = settings.ridge()
 
     def show(frame):
-        own.widget.svg, target.widget.svg = room.matrix_pictures(frame, ridge)
-        gap.widget.show(room.gap_chart(settings, frame, ridge))
+        own.widget.svg, target.widget.svg = view.matrix_pictures(frame, ridge)
+        gap.widget.show(view.gap_chart(settings, frame, ridge))
 
     show(settings.first())
     foot.widget.show(settings, "representation", settings.code())

@@ -12,11 +12,11 @@ app = marimo.App(width="medium", app_title="iclab explore")
 def _():
     import marimo as mo
 
-    from iclab.explore import ROOMS
+    from iclab.explore import PAGES
 
     mo.vstack(
         [
-            mo.md("# iclab explore\nExact formulas, to be touched. Choose a room:"),
+            mo.md("# iclab explore\nExact formulas, to be touched. Choose a view:"),
             *(
                 mo.Html(
                     f'<a href="{one.name}/" style="display:block;padding:0.8em 1.1em;'
@@ -24,7 +24,7 @@ def _():
                     'color:inherit;border:1px solid currentColor">'
                     f"<strong>{one.title}</strong><br>{one.text}</a>"
                 )
-                for one in ROOMS
+                for one in PAGES
             ),
         ]
     )

@@ -1,4 +1,4 @@
-"""The rooms, iclab's own among them: one per paper, with a file per result.
+"""The papers, iclab's own among them: one per paper, with a file per result.
 
 Importing this folder is cheap: a result's file is loaded when it is run.
 """
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from iclab.papers._catalog import (
         Method as Method,
         UnknownId as UnknownId,
+        find_paper as find_paper,
         load_claim as load_claim,
         load_figure as load_figure,
         method as method,
         module_name as module_name,
         paper as paper,
-        room as room,
         select as select,
     )
     from iclab.papers._jobs import (
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
         prediction_job as prediction_job,
     )
     from iclab.papers._offers import GROUP as GROUP
-    from iclab.papers._recipes import recipe as recipe
-    from iclab.papers._rooms import (
+    from iclab.papers._opening import (
         TAKEN as TAKEN,
-        Room as Room,
-        RoomProblem as RoomProblem,
+        OpenPaper as OpenPaper,
+        PaperProblem as PaperProblem,
+        every_paper as every_paper,
         file_name as file_name,
         is_id as is_id,
-        open_rooms as open_rooms,
-        open_rooms_here as open_rooms_here,
+        open_papers as open_papers,
+        open_papers_here as open_papers_here,
         package_name as package_name,
-        room_problems as room_problems,
-        rooms as rooms,
+        paper_problems as paper_problems,
         why_closed as why_closed,
     )
+    from iclab.papers._recipes import recipe as recipe
 
 # Finds and plans what is computed elsewhere: no part of the names of jobs.
 __computes__ = False

@@ -12,7 +12,7 @@ from iclab._reader import checked, require
 from iclab.evidence import Claim, Entry, Figure, Paper, figure_of, is_key
 from iclab.papers._calls import theory_calls
 from iclab.papers._found import found_claim
-from iclab.papers._rooms import Room, rooms, why_closed
+from iclab.papers._opening import OpenPaper, every_paper, why_closed
 from iclab.runs import VARIABLE
 
 # How alike the key of another paper must be to be meant: years make all of them alike.
@@ -48,7 +48,7 @@ def select(ids: Sequence[str] = ()) -> tuple[Entry, ...]:
     `key/equation-4.1` is also what has (4.1) in its locator. No ids at all means
     everything.
     """
-    entries = tuple(entry for room in rooms() for entry in room.entries)
+    entries = tuple(entry for opened in every_paper() for entry in opened.entries)
     if not ids:
         return entries
     wanted: set[str] = set()
@@ -62,13 +62,13 @@ def select(ids: Sequence[str] = ()) -> tuple[Entry, ...]:
 
 
 @checked
-def room(word: str) -> Room:
-    """The room that an id or a key belongs to."""
+def find_paper(word: str) -> OpenPaper:
+    """The paper that an id or a key belongs to."""
     key = word.partition("/")[0]
-    for one in rooms():
+    for one in every_paper():
         if one.key == key:
             return one
-    keys = [one.key for one in rooms()]
+    keys = [one.key for one in every_paper()]
     reason = why_closed(word)
     hint = f": {reason}" if reason else _suggestion(key, keys, _ALIKE)
     raise UnknownId(f"unknown paper {word!r}{hint}")
@@ -77,13 +77,13 @@ def room(word: str) -> Room:
 @checked
 def paper(word: str) -> Paper:
     """The paper that an id or a key belongs to."""
-    return room(word).paper
+    return find_paper(word).paper
 
 
 @checked
 def module_name(entry: Entry) -> str:
     """Module of a result: `zhang2023/theorem-4.1` is in `zhang2023.theorem_4_1`."""
-    return room(entry.paper).module(entry)
+    return find_paper(entry.paper).module(entry)
 
 
 @checked
@@ -112,7 +112,7 @@ def contents_say(entry: Entry) -> dict[str, Any]:
 @checked
 def method(entry: Entry) -> Method:
     """Docstrings of a result's file, read without importing it."""
-    own = room(entry.paper)
+    own = find_paper(entry.paper)
     file = own.file(entry)
     tree = ast.parse(file.read_text(encoding="utf-8"))
     names = ("predict", "measure", "decoy", "compute", "draw", "expect")
@@ -170,6 +170,6 @@ def _suggestion(word: str, names: Sequence[str], alike: float = 0.5) -> str:
     if close:
         return f": did you mean {close[0]}?"
     if is_key(word) and word not in names:
-        own = f"--room DIR or {VARIABLE} the folder of a paper of your own"
+        own = f"--paper DIR or {VARIABLE} the folder of a paper of your own"
         return f": `iclab list` names all of them, {own}"
     return ": `iclab list` names all of them"

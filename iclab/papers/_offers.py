@@ -1,16 +1,16 @@
-"""Rooms that installed packages offer."""
+"""Papers that installed packages offer."""
 
 import os
 import sys
 from importlib.machinery import PathFinder
 
-# Installed packages offer rooms under this name, a package's name for each.
+# Installed packages offer papers under this name, a package's name for each.
 GROUP = "iclab.papers"
 _FILES = (".dist-info", "egg-info")
 
 
 def offered_by_packages() -> list[tuple[str, str]]:
-    """Package of every room that is offered, and the name of what offers it."""
+    """Package of every paper that is offered, and the name of what offers it."""
     if not _somebody_may():
         return []
     import importlib.metadata

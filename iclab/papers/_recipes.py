@@ -6,7 +6,7 @@ from types import ModuleType
 
 from iclab._reader import checked
 from iclab.papers._catalog import UnknownId
-from iclab.papers._rooms import rooms, why_closed
+from iclab.papers._opening import every_paper, why_closed
 
 
 @checked
@@ -17,9 +17,9 @@ def recipe(id: str) -> ModuleType:
     `build(settings) -> (problem, model, plan)`.
     """
     modules = {
-        name: f"{room.package}.{module}"
-        for room in rooms()
-        for name, module in room.recipes.items()
+        name: f"{opened.package}.{module}"
+        for opened in every_paper()
+        for name, module in opened.recipes.items()
     }
     if id not in modules:
         close = difflib.get_close_matches(id, modules, n=1, cutoff=0.4)

@@ -13,7 +13,7 @@ from iclab import show
 from iclab._files import mode_of, own, read_inside, refuse_links, see_ours, write_inside
 from iclab._reader import checked
 from iclab.evidence import ERRATUM_CLASSES
-from iclab.papers import rooms
+from iclab.papers import every_paper
 from iclab.report import _pictures, _text
 from iclab.report._items import TIMES, VERDICTS, Item, facts, items, opening
 from iclab.results import (
@@ -56,7 +56,7 @@ def _build(run: Run, every: Sequence[Item]) -> Path:
     refuse_links(run.folder, _REPORT)
     target.mkdir(exist_ok=True)
     copied = [name for item in every for name in item.files.values()]
-    bibliography = "\n\n".join(room.paper.bibtex for room in rooms())
+    bibliography = "\n\n".join(opened.paper.bibtex for opened in every_paper())
     made = {_BIBLIOGRAPHY: bibliography + "\n"}
     made |= {name: asset(name) for name in ASSETS} | dict(_pages(run, every))
     own(target, [*copied, RESULTS, *made])
@@ -73,7 +73,8 @@ def see_report_place(folder: str | os.PathLike[str], ids: Iterable[str]) -> None
     """See that no file of others is where the report of these items would be."""
     refuse_links(Path(folder), _REPORT)
     pages = [
-        f"{name}.html" for name in ("index", "errata", *(room.key for room in rooms()))
+        f"{name}.html"
+        for name in ("index", "errata", *(opened.key for opened in every_paper()))
     ]
     pictures = [name for id in ids for name in file_names(id)]
     names = [*pages, *ASSETS, _BIBLIOGRAPHY, RESULTS, *pictures]
@@ -81,7 +82,7 @@ def see_report_place(folder: str | os.PathLike[str], ids: Iterable[str]) -> None
 
 
 def _pages(run: Run, every: Sequence[Item]) -> Iterable[tuple[str, str]]:
-    papers = [room.paper for room in rooms()]
+    papers = [opened.paper for opened in every_paper()]
     by_paper = {
         paper.key: [item for item in every if item.entry.paper == paper.key]
         for paper in papers

@@ -108,7 +108,7 @@ def _html(found: Sequence[Finding]) -> str:
 
 
 def _item(record: Finding) -> Item:
-    """The record with its entry; of an unknown room, with what it says itself."""
+    """The record with its entry; of an unknown paper, with what it says itself."""
     try:
         (entry,) = select([record.id.partition("@")[0]])
         entry = dataclasses.replace(record.told(entry), id=record.id)

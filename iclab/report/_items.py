@@ -12,7 +12,7 @@ from typing import Any
 
 from iclab._files import read_inside, sha256
 from iclab.evidence import CaseResult, Entry, Evidence, Sentence
-from iclab.papers import Method, method, room, rooms, select
+from iclab.papers import Method, every_paper, find_paper, method, select
 from iclab.report._svg import does_more
 from iclab.results import Facts, Record, Run, Wrong, checksums, first
 from iclab.show import counted, duration, of
@@ -84,7 +84,7 @@ class Item:
     def command(self) -> str:
         """The command that runs the item again as it was run, or that runs it now."""
         verb = "check" if self.entry.kind == "claim" else "reproduce"
-        words = ["iclab", verb, self.entry.base, room(self.entry.paper).flag]
+        words = ["iclab", verb, self.entry.base, find_paper(self.entry.paper).flag]
         for name, value in self.settings.items():
             given = value.split(",") if name == "weights" else [f"{name}={value}"]
             flag = "--weights" if name == "weights" else "--set"
@@ -296,7 +296,8 @@ def facts(run: Run) -> list[tuple[str, str]]:
     found = [
         (
             "In this folder",
-            f"{of(len(there), every, 'result')} in {counted(len(rooms()), 'room')}",
+            f"{of(len(there), every, 'result')}"
+            f" in {counted(len(every_paper()), 'paper')}",
         ),
         ("Left out", " · ".join(first(run.problems))),
         ("Command", "" if known.ids is None else _command(known.ids, run)),

@@ -77,7 +77,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A worker's answer to a job for another iclab, or another room, than its own."""
+    """A worker's answer to a job for another iclab, or another paper, than its own."""
 
     worker: str
     difference: str

@@ -227,7 +227,7 @@ def _computes(tree: ast.Module) -> bool:
 def _library(package: str) -> bytes | None:
     """What names an installed package without reading it; None if it is to be read.
 
-    Read are iclab and what is built on it, as a room is.
+    Read are iclab and what is built on it, as a paper is.
     """
     if package == _OWN:
         return None

@@ -10,14 +10,16 @@ from pathlib import Path
 from iclab._reader import checked
 
 # Folders, separated as in PATH, for every process that reads the variable.
-VARIABLE = "ICLAB_ROOMS"
+VARIABLE = "ICLAB_PAPERS"
+_FORMER = "ICLAB_ROOMS"  # read for one more version
 # The file by which a folder that is meant is known.
 _SIGN = "contents.py"
 
 
 def named_folders() -> list[str]:
     """Folders that the environment names."""
-    return [word for word in os.environ.get(VARIABLE, "").split(os.pathsep) if word]
+    words = [os.environ.get(name, "") for name in (VARIABLE, _FORMER)]
+    return [word for word in os.pathsep.join(words).split(os.pathsep) if word]
 
 
 @checked

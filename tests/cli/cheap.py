@@ -115,8 +115,8 @@ def write_items(
     bodies = dict.fromkeys([f"zhang2023/quick-{n}" for n in range(claims)], "pass")
     bodies |= {FIGURE: "pass"} if figure else {}
     bodies |= odd or {}
-    room = folder / "items"
-    room.mkdir(parents=True, exist_ok=True)
+    items = folder / "items"
+    items.mkdir(parents=True, exist_ok=True)
     for id, body in bodies.items():
         judged = id.endswith("-judge")
         text = (_HEAD + (_FIGURE if "figure" in id else _CLAIM)).format(
@@ -126,7 +126,7 @@ def write_items(
             judge=body if judged else "pass",
         )
         stem = id.partition("/")[2].replace("-", "_")
-        (room / f"{stem}.py").write_text(text)
+        (items / f"{stem}.py").write_text(text)
     (folder / "items.json").write_text(json.dumps(list(bodies)))
     return list(bodies)
 
@@ -163,7 +163,7 @@ def environment(**more: str) -> dict[str, str]:
 def _use(folder: Path) -> None:
     """Put the items in place of those of the papers, in this process."""
     from iclab import papers
-    from iclab.papers import _rooms
+    from iclab.papers import _opening
 
     sys.path.insert(0, str(folder))
     entries = [
@@ -175,16 +175,16 @@ def _use(folder: Path) -> None:
         )
         for id in json.loads((folder / "items.json").read_text())
     ]
-    rooms = tuple(
+    cheap = tuple(
         dataclasses.replace(
-            room,
-            entries=tuple(entry for entry in entries if entry.paper == room.key),
+            opened,
+            entries=tuple(entry for entry in entries if entry.paper == opened.key),
             package="items",
             folder=folder / "items",
         )
-        for room in papers.rooms()
+        for opened in papers.every_paper()
     )
-    _rooms._opened = lambda: (rooms, ())
+    _opening._opened = lambda: (cheap, ())
 
 
 # Processes that do the work import this file too, and find their modules here.

@@ -442,13 +442,13 @@ def test_show_finds_results_elsewhere_or_not_at_all(tmp_path, capsys, monkeypatc
         ),
         (
             ["show", "qqqqqqqq"],
-            "iclab show: unknown id 'qqqqqqqq': `iclab list` names all of them, --room"
-            " DIR or ICLAB_ROOMS the folder of a paper of your own\n",
+            "iclab show: unknown id 'qqqqqqqq': `iclab list` names all of them, --paper"
+            " DIR or ICLAB_PAPERS the folder of a paper of your own\n",
         ),
         (
             ["check", "me2026/theorem-1"],  # which other papers have as well
             "iclab check: unknown id 'me2026/theorem-1': `iclab list` names all of"
-            " them, --room DIR or ICLAB_ROOMS the folder of a paper of your own\n",
+            " them, --paper DIR or ICLAB_PAPERS the folder of a paper of your own\n",
         ),
         (
             ["cite", "zang2023"],

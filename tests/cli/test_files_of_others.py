@@ -163,15 +163,15 @@ def test_new(tmp_path, monkeypatch, capsys, put):
 @pytest.mark.usefixtures("registry")
 def test_new_claim(tmp_path, request, monkeypatch, capsys, put):
     monkeypatch.chdir(tmp_path)
-    key = f"{request.node.callspec.id}2026"  # a process opens a room once
+    key = f"{request.node.callspec.id}2026"  # a process opens a paper once
     words = ["--title", "T", "--author", "A B", "--year", "2026"]
     assert main(["new", "paper", key, *words]) == 0
     source = tmp_path / key / "src" / key
     put(source / ".contents.py.draft")
-    room = ["--room", str(tmp_path / key)]
-    assert main(["new", "claim", f"{key}/lemma-7", *room]) == 0
+    paper = ["--paper", str(tmp_path / key)]
+    assert main(["new", "claim", f"{key}/lemma-7", *paper]) == 0
     (source / "lemma_8.py").symlink_to(tmp_path / "none")
-    assert main(["new", "claim", f"{key}/lemma-8", *room]) == 2
+    assert main(["new", "claim", f"{key}/lemma-8", *paper]) == 2
     assert not (tmp_path / "none").exists()
 
 

@@ -1,4 +1,4 @@
-"""`iclab new`: a room that works at once, and what is said where it cannot be written.
+"""`iclab new`: a paper that works at once, and what is said where it cannot be written.
 
 The long way round is here too: a claim made false fails, repaired it holds, and stands
 in one report with one of iclab's own.
@@ -35,12 +35,12 @@ def test_a_room_that_can_be_installed(here, capsys):
                 "--author", "B", "--arxiv", "arXiv:2307.03576v2") == 0  # fmt: skip
     said = capsys.readouterr().out
     assert "here:          iclab check my-paper2025\n" in said
-    assert f"pip install -e {here / 'my-paper2025'}, or --room" in said
+    assert f"pip install -e {here / 'my-paper2025'}, or --paper" in said
     facts = tomllib.loads((here / "my-paper2025" / "pyproject.toml").read_text())
     assert facts["project"]["description"] == title
     points = facts["project"]["entry-points"]["iclab.papers"]
     assert points == {"my-paper2025": "my_paper2025"}
-    papers.open_rooms_here(["my-paper2025"])
+    papers.open_papers_here(["my-paper2025"])
     paper = papers.paper("my-paper2025")
     assert (paper.title, paper.year, paper.arxiv) == (title, 2025, "2307.03576")
     assert paper.authors == ("Zoë A. Person", "B")
@@ -58,7 +58,8 @@ def test_claims_and_figures_are_added(here, capsys):
     out, errors = capsys.readouterr()
     assert "run it: iclab check me2026/lemma-a.2\n" in out
     assert (
-        errors == f"iclab new: opened the room in {here / 'me2026'}: its code is run\n"
+        errors
+        == f"iclab new: loading the paper in {here / 'me2026'} (this runs its code)\n"
     )
     assert _new("figure", "me2026/figure-2") == 0
     contents = runpy.run_path(str(here / "me2026" / "src" / "me2026" / "contents.py"))
@@ -86,7 +87,7 @@ MISTAKES = {
     "key": (("paper", "A/..", "--title", "x"), "the key of a paper must be small"
             " letters, digits, - or _, a letter first, got 'A/..'"),
     "taken": (("paper", "ahn2023", "--title", "x"),
-              "ahn2023 is the key of a room of iclab already"),
+              "ahn2023 is the key of a paper already: iclab"),
     "page": (("paper", "errata", "--title", "x"),
              "the key of a paper cannot be errata"),
     "module": (("paper", "json", "--title", "x"),
@@ -99,7 +100,7 @@ MISTAKES = {
            "an id must look like me2026/theorem-1.2, got 'ahn2023'"),
     "path": (("claim", "ahn2023/../x"),
              "an id must look like me2026/theorem-1.2, got 'ahn2023/../x'"),
-    "room": (("claim", "ahn2032/lemma-2"),
+    "paper": (("claim", "ahn2032/lemma-2"),
              "unknown paper 'ahn2032/lemma-2': did you mean ahn2023?"),
     "twice": (("claim", "ahn2023/lemma-2"), "ahn2023/lemma-2 is there already, in "),
     "option": (("figure", "ahn2023/figure-9", "--year", "2000"),

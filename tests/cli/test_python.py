@@ -3,32 +3,32 @@
 import pytest
 
 import iclab
-from iclab.papers import RoomProblem, UnknownId
+from iclab.papers import PaperProblem, UnknownId
 from iclab.results import read_run
-from tests.papers.small_room import edit, write_room
+from tests.papers.small_paper import edit, write_paper
 from tests.refusals import refused
 
 pytestmark = pytest.mark.usefixtures("registry")
 
 
 @pytest.fixture
-def room(tmp_path):
-    return write_room(tmp_path, "small2026")
+def paper(tmp_path):
+    return write_paper(tmp_path, "small2026")
 
 
-def test_entries(room):
-    claim, figure = iclab.entries("small2026", rooms=room)
+def test_entries(paper):
+    claim, figure = iclab.entries("small2026", papers=paper)
     assert (claim.id, figure.kind) == ("small2026/theorem-1.2", "figure")
     assert len(iclab.entries()) > 100
     with pytest.raises(UnknownId, match="did you mean zhang2023"):
         iclab.entries(["zhang2032"])
-    with pytest.raises(RoomProblem, match="there is no such folder"):
-        iclab.entries(rooms=[room / "nowhere"])
+    with pytest.raises(PaperProblem, match="there is no such folder"):
+        iclab.entries(papers=[paper / "nowhere"])
 
 
-def test_records_of_claims_and_figures(room, tmp_path, capsys):
+def test_records_of_claims_and_figures(paper, tmp_path, capsys):
     folder = tmp_path / "results"
-    options = {"scale": "smoke", "rooms": [room], "jobs": 1, "quiet": True}
+    options = {"scale": "smoke", "papers": [paper], "jobs": 1, "quiet": True}
     found = iclab.reproduce("small2026", out=folder, **options)
     assert capsys.readouterr() == ("", "")
     assert found.good
@@ -55,12 +55,12 @@ def test_records_of_claims_and_figures(room, tmp_path, capsys):
     assert "<script" not in whole
 
 
-def test_what_is_false_is_said_and_a_program_that_stops(room, tmp_path):
-    options = {"scale": "smoke", "rooms": room, "jobs": 1, "quiet": True}
-    edit(room, "theorem_1_2.py", "return 4.0", "return 4.5")
+def test_what_is_false_is_said_and_a_program_that_stops(paper, tmp_path):
+    options = {"scale": "smoke", "papers": paper, "jobs": 1, "quiet": True}
+    edit(paper, "theorem_1_2.py", "return 4.0", "return 4.5")
     (false,) = iclab.check("small2026/theorem-1.2", **options)
     assert (false.verdict, false.good) == ("fails", False)
-    edit(room, "theorem_1_2.py", "return 4.5", "raise OSError('<b>no</b>')")
+    edit(paper, "theorem_1_2.py", "return 4.5", "raise OSError('<b>no</b>')")
     (stopped,) = iclab.check("small2026/theorem-1.2", out=tmp_path / "r", **options)
     assert stopped.failed
     assert stopped.reason == "OSError: <b>no</b> (theorem_1_2.py, line 13, in predict)"
@@ -84,10 +84,10 @@ def test_mistakes_are_named(options, sentence):
         iclab.check(**{"ids": "zhang2023/theorem-4.1"} | options)
 
 
-def test_a_figure_is_no_claim(room):
+def test_a_figure_is_no_claim(paper):
     id = "small2026/figure-1"
     with refused(f"{id} is a figure: use `iclab reproduce {id}`"):
-        iclab.check("small2026/figure-1", rooms=room, quiet=True)
+        iclab.check("small2026/figure-1", papers=paper, quiet=True)
 
 
 def test_settings_are_those_of_the_command_line(tmp_path):

@@ -120,7 +120,7 @@ sys.exit(main(sys.argv[2:]))
         ("argparse", ["list"]),
         ("iclab.cli._main", ["list"]),
         ("iclab.cli._train", ["list"]),
-        ("iclab.papers._rooms", ["list"]),
+        ("iclab.papers._opening", ["list"]),
         ("iclab.papers.yang2024.contents", ["list"]),
         ("iclab.cli._reproduce", ["check", QUICK]),
         ("numpy", ["check", QUICK]),

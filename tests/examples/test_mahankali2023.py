@@ -1,4 +1,4 @@
-"""A room that is a package of its own: installed by its path, found, and tested."""
+"""A paper that is a package of its own: installed by its path, found, and tested."""
 
 import importlib.util
 import os
@@ -16,7 +16,7 @@ EXAMPLE = ROOT / "examples" / "mahankali2023"
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """Environment of a program that finds iclab, and the room as pip installs it."""
+    """Environment of a program that finds iclab, and the paper as pip installs it."""
     target = tmp_path_factory.mktemp("installed")
     words = ["install", "--quiet", "--no-deps", "--target", target, EXAMPLE]
     if importlib.util.find_spec("hatchling"):

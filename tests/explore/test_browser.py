@@ -1,4 +1,4 @@
-"""The rooms as scripts, and in headless Chromium: they load, sliders move curves,
+"""The pages as scripts, and in headless Chromium: they load, sliders move curves,
 nothing complains.
 """
 
@@ -13,19 +13,19 @@ from typing import Any
 
 import pytest
 
-from iclab.explore import ROOMS
+from iclab.explore import PAGES
 from tests.report.browser import find_chromium
 
 pytestmark = pytest.mark.everything
 
-# One process runs the rooms as scripts and then serves them: each compiles once.
+# One process runs the pages as scripts and then serves them: each compiles once.
 PROGRAM = """
 import importlib
 from iclab.cli import main
-from iclab.explore import ROOMS
-for room in ROOMS:
-    importlib.import_module(f"iclab.explore.{room.file.stem}").app.run()
-    print("ran", room.name, flush=True)
+from iclab.explore import PAGES
+for page in PAGES:
+    importlib.import_module(f"iclab.explore.{page.file.stem}").app.run()
+    print("ran", page.name, flush=True)
 raise SystemExit(main(["explore", "--port", "0", "--no-browser"]))
 """
 _PATIENCE = 240.0
@@ -40,7 +40,7 @@ def _missing(reason: str) -> None:
 def _need(*names: str) -> None:
     for name in names:
         if importlib.util.find_spec(name) is None:
-            _missing(f"{name} is not installed: rooms are not tried")
+            _missing(f"{name} is not installed: pages are not tried")
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +72,8 @@ def address(output: list[str]) -> str:
     return found[0]
 
 
-def test_rooms_run_as_scripts(output):
-    assert output[:-1] == [f"ran {room.name}" for room in ROOMS], output
+def test_pages_run_as_scripts(output):
+    assert output[:-1] == [f"ran {page.name}" for page in PAGES], output
 
 
 class Visit:
@@ -123,7 +123,7 @@ def browser(address: str) -> Iterator[Any]:
     _need("playwright")
     program = find_chromium()
     if program is None:
-        _missing("no Chromium on the path: rooms are not seen in a browser")
+        _missing("no Chromium on the path: pages are not seen in a browser")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
@@ -216,7 +216,7 @@ def test_claims(visit):
 
 def test_the_start_leads_to_every_room(visit):
     one = visit("")
-    one.wait(lambda: one.page.get_by_text("Choose a room").count())
+    one.wait(lambda: one.page.get_by_text("Choose a page").count())
     one.page.get_by_text("Depth and loops").click()
     one.wait(lambda: one.curve("free steps") is not None)
     assert "/depth/" in one.page.url

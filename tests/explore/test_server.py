@@ -77,7 +77,7 @@ def test_it_serves_with_the_token_and_ends_with_a_signal(server):
     with opener.open(address) as answer:
         assert answer.status == 200
         assert "marimo" in answer.read().decode()
-    with opener.open(page + "depth/") as answer:  # the cookie opens every room
+    with opener.open(page + "depth/") as answer:  # the cookie opens every page
         assert answer.status == 200
     assert process.stdout is not None
     assert process.stdout.readline() == "Ctrl-C ends it.\n"
@@ -119,7 +119,7 @@ def test_the_usual_port_may_be_taken():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["one-layr"], "unknown room 'one-layr': did you mean one-layer?"),
+        (["one-layr"], "unknown page 'one-layr': did you mean one-layer?"),
         (["--port", "70000"], "--port must be between 0 and 65535, got 70000"),
     ],
 )
@@ -141,10 +141,10 @@ def test_without_the_extra(capsys, monkeypatch):
 
 
 def test_addresses_keep_settings_and_drop_old_tokens():
-    from iclab.explore import find_room
+    from iclab.explore import find_page
 
-    room, settings = find_room("gpt2?line=1,0.5&token=old")
-    address = _server.page(2771, room, settings, "new")
+    page, settings = find_page("gpt2?line=1,0.5&token=old")
+    address = _server.address_of(2771, page, settings, "new")
     assert address == "http://127.0.0.1:2771/gpt2/?line=1,0.5&token=new"
 
 
@@ -169,9 +169,9 @@ def test_nothing_that_lies_in_the_current_folder_runs(tmp_path):
         keeps = urllib.request.HTTPCookieProcessor(cookies)
         urllib.request.build_opener(keeps).open(address).close()
         cookie = "; ".join(f"{one.name}={one.value}" for one in cookies)
-        room = page.replace("http", "ws") + "representation/ws?session_id=s_123456"
-        with connect(room, additional_headers={"Cookie": cookie}) as talk:
-            # The room is computed, as in a browser.
+        page = page.replace("http", "ws") + "representation/ws?session_id=s_123456"
+        with connect(page, additional_headers={"Cookie": cookie}) as talk:
+            # The page is computed, as in a browser.
             while json.loads(talk.recv(timeout=240))["op"] != "completed-run":
                 pass
         assert stranger.ran == []

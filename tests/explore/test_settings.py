@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from iclab.explore import ROOMS, UnknownRoom, find_room
+from iclab.explore import PAGES, UnknownPage, find_page
 from iclab.explore._claims import Moved
 from iclab.explore._depth import Depth
 from iclab.explore._gpt2 import Gpt2
@@ -33,9 +33,9 @@ ALL = {
 )
 def test_a_link_keeps_the_settings(settings):
     (name,) = (name for name, kind in ALL.items() if kind is type(settings))
-    room, query = find_room(settings.link(name))
-    assert room is not None
-    assert room.name == name
+    page, query = find_page(settings.link(name))
+    assert page is not None
+    assert page.name == name
     from urllib.parse import parse_qs
 
     found, said = type(settings).from_query(parse_qs(query))
@@ -74,18 +74,18 @@ def test_what_is_not_taken_is_said():
     ]
 
 
-def test_rooms_have_names_and_files():
-    assert [room.name for room in ROOMS] == list(ALL)
-    for room in ROOMS:
-        assert room.file.is_file()
-        assert find_room(room.name) == (room, "")
-        address = f"http://127.0.0.1:2771/{room.name}/?seed=3&token=x"
-        assert find_room(address) == (room, "seed=3&token=x")
-    assert find_room("") == (None, "")
+def test_pages_have_names_and_files():
+    assert [page.name for page in PAGES] == list(ALL)
+    for page in PAGES:
+        assert page.file.is_file()
+        assert find_page(page.name) == (page, "")
+        address = f"http://127.0.0.1:2771/{page.name}/?seed=3&token=x"
+        assert find_page(address) == (page, "seed=3&token=x")
+    assert find_page("") == (None, "")
 
 
-def test_unknown_rooms():
-    with pytest.raises(UnknownRoom, match=r"unknown room 'gpt': did you mean gpt2\?"):
-        find_room("gpt")
-    with pytest.raises(UnknownRoom, match="there are one-layer, depth, rep"):
-        find_room("zzz")
+def test_unknown_pages():
+    with pytest.raises(UnknownPage, match=r"unknown page 'gpt': did you mean gpt2\?"):
+        find_page("gpt")
+    with pytest.raises(UnknownPage, match="there are one-layer, depth, rep"):
+        find_page("zzz")

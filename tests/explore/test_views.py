@@ -1,4 +1,4 @@
-"""The numbers that rooms show, and the lines that promise the same numbers."""
+"""The numbers that pages show, and the lines that promise the same numbers."""
 
 import dataclasses
 from typing import Any

@@ -41,7 +41,7 @@ LEFT_OUT = {
 ALWAYS_WRONG = {
     "iclab.check": "ids",
     "iclab.reproduce": "ids",
-    "testing.check_room": "room",
+    "testing.check_paper": "paper",
     "probes.probe": "prompts",
 }
 
@@ -306,8 +306,8 @@ class Draws:
 
         Raises `NoObject` where none of several attempts has made one.
         """
-        if kind in (evidence.Entry, papers.Room):
-            known = papers.select() if kind is evidence.Entry else papers.rooms()
+        if kind in (evidence.Entry, papers.OpenPaper):
+            known = papers.select() if kind is evidence.Entry else papers.every_paper()
             return self._pick(known)
         if kind is training.Course:
             return _course()

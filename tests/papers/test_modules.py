@@ -34,7 +34,7 @@ def test_files_are_what_the_protocols_say(tmp_path):
         papers.module_name(one)
         for one in entries
         if one.kind == "claim"
-        and "\nCLAIM = " not in papers.room(one.paper).file(one).read_text()
+        and "\nCLAIM = " not in papers.find_paper(one.paper).file(one).read_text()
     ]
     assert len(claims) > 120
     assert _errors(tmp_path, claims, figures) == []

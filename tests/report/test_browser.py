@@ -16,7 +16,7 @@ from tests.report.browser import Browser, find_chromium
 
 pytestmark = pytest.mark.everything
 
-PAGES = ("index", "errata", *(room.key for room in papers.rooms()))
+PAGES = ("index", "errata", *(opened.key for opened in papers.every_paper()))
 PHONE, DESK = 360, 1400
 VERDICTS = "[...document.querySelectorAll('#results tbody tr:not([hidden])')]"
 

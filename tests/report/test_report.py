@@ -19,7 +19,7 @@ from iclab.results import NoResults
 from tests.report import example
 from tests.report.example import FIGURE
 
-PAGES = ("index", "errata", *(room.key for room in papers.rooms()))
+PAGES = ("index", "errata", *(opened.key for opened in papers.every_paper()))
 
 
 class _Page(HTMLParser):
@@ -133,7 +133,7 @@ def test_the_run_is_described(text):
     for words in (
         "Run at smoke scale with seed 3 on 4 March 2025, 05:06 UTC in 2.0 min, on"
         " Linux x86_64, 4 cores, by iclab 0.1.0.",
-        f"5 of {len(papers.select())} results in {len(papers.rooms())} rooms",
+        f"5 of {len(papers.select())} results in {len(papers.every_paper())} papers",
         "iclab 0.1.0, jax 0.10.2</dd>",
         "0123456789ab, with changes on top",
     ):
@@ -184,7 +184,7 @@ def test_an_item_says_when_and_by_what_it_was_computed(text):
 
 
 def test_papers_keep_their_own_order(pages):
-    for paper in [room.paper for room in papers.rooms()]:
+    for paper in [opened.paper for opened in papers.every_paper()]:
         names = [
             e.id.partition("/")[2] for e in papers.select() if e.paper == paper.key
         ]
@@ -294,7 +294,7 @@ def test_the_report_is_complete_in_its_folder(report, tmp_path):
     moved = shutil.copytree(report, tmp_path / "elsewhere")
     assert json.loads((moved / "results.json").read_text("utf-8"))["results"]
     bibliography = (moved / "references.bib").read_text("utf-8")
-    assert bibliography.count("@") == len(papers.rooms())
+    assert bibliography.count("@") == len(papers.every_paper())
     assert not list(moved.rglob(".*"))
 
 

@@ -24,7 +24,7 @@ from iclab.runs import (
     run_jobs,
 )
 from iclab.runs._identity import differences, identity
-from tests.papers.small_room import write_room
+from tests.papers.small_paper import write_paper
 from tests.runs import work
 
 pytestmark = pytest.mark.everything
@@ -182,8 +182,8 @@ def test_a_worker_with_another_iclab_is_refused(site, tmp_path):
 
 
 def test_a_worker_needs_the_room_of_a_job(tmp_path, monkeypatch):
-    here = write_room(tmp_path / "here", "clustered2026")
-    other = write_room(tmp_path / "there", "clustered2026")
+    here = write_paper(tmp_path / "here", "clustered2026")
+    other = write_paper(tmp_path / "there", "clustered2026")
     (other / "_numbers.py").write_text("TWO = 3\n")
     monkeypatch.syspath_prepend(here.parent)
     module = "clustered2026.theorem_1_2"
@@ -192,15 +192,15 @@ def test_a_worker_needs_the_room_of_a_job(tmp_path, monkeypatch):
     job = Job("iclab.papers._job_functions:check_claim", config, code=(module,))
     name = r"^worker tcp://127\.0\.0\.1:\d+ has "
     end = ": install the same there and start it again$"
-    for rooms, difference in (
+    for folders, difference in (
         ("", f"{name}no clustered2026{end}"),
         (str(other), rf"{name}clustered2026 [0-9a-f]+ \(here [0-9a-f]+\){end}"),
         (str(here), None),
     ):
-        folder = tmp_path / f"site-{len(rooms)}"
+        folder = tmp_path / f"site-{len(folders)}"
         folder.mkdir()
         with _site(folder) as site:
-            site.worker(ICLAB_ROOMS=rooms)
+            site.worker(ICLAB_PAPERS=folders)
             site.ready(1)
             if difference is None:
                 *_, outcome = Cluster(site.file)([job])

@@ -23,34 +23,34 @@ from iclab.runs import (
 )
 
 FILES = {
-    "rooms_of_tests/__init__.py": "SHIFT = 0\n",
-    "rooms_of_tests/top.py": """
+    "papers_of_tests/__init__.py": "SHIFT = 0\n",
+    "papers_of_tests/top.py": """
         import iclab
         import beside_of_tests
         from . import below
         from .inner.deep import HEIGHT
-        from rooms_of_tests import drawn
+        from papers_of_tests import drawn
 
         def work(config, seed):
-            from rooms_of_tests._late import LATE
+            from papers_of_tests._late import LATE
             return {"sum": below.VALUE + HEIGHT + LATE + beside_of_tests.VALUE}
 
         def hidden():
             import importlib
-            return importlib.import_module("rooms_of_tests.named"), iclab.algorithms
+            return importlib.import_module("papers_of_tests.named"), iclab.algorithms
     """,
-    "rooms_of_tests/below.py": "VALUE = 1\n",
-    "rooms_of_tests/inner/__init__.py": "",
-    "rooms_of_tests/inner/deep.py": "from ..far import HEIGHT\n",
-    "rooms_of_tests/far.py": "HEIGHT = 1\n",
-    "rooms_of_tests/_late.py": "LATE = 1\n",
-    "rooms_of_tests/named.py": "",
-    "rooms_of_tests/drawn.py": "from . import pens\n__computes__ = False\n",
-    "rooms_of_tests/pens.py": "",
-    "rooms_of_tests/contents.py": "ENTRIES = ()\n",
+    "papers_of_tests/below.py": "VALUE = 1\n",
+    "papers_of_tests/inner/__init__.py": "",
+    "papers_of_tests/inner/deep.py": "from ..far import HEIGHT\n",
+    "papers_of_tests/far.py": "HEIGHT = 1\n",
+    "papers_of_tests/_late.py": "LATE = 1\n",
+    "papers_of_tests/named.py": "",
+    "papers_of_tests/drawn.py": "from . import pens\n__computes__ = False\n",
+    "papers_of_tests/pens.py": "",
+    "papers_of_tests/contents.py": "ENTRIES = ()\n",
     "beside_of_tests.py": "VALUE = 1\n",
 }
-JOB = Job("rooms_of_tests.top:work", {})
+JOB = Job("papers_of_tests.top:work", {})
 
 
 @pytest.fixture
@@ -82,18 +82,18 @@ def _digest() -> str:
 )
 def test_a_change_in_reach_renames(folder, name):
     before = _digest()
-    path = folder / "rooms_of_tests" / name
+    path = folder / "papers_of_tests" / name
     path.write_text(path.read_text() + "# changed\n")
     assert _digest() != before
 
 
 @pytest.mark.parametrize("name", ["contents.py", "drawn.py", "pens.py"])
 def test_what_computes_nothing_renames_nothing(folder, name):
-    before, picture = _digest(), code_digest(("rooms_of_tests.top",), drawing=True)
-    path = folder / "rooms_of_tests" / name
+    before, picture = _digest(), code_digest(("papers_of_tests.top",), drawing=True)
+    path = folder / "papers_of_tests" / name
     path.write_text(path.read_text() + "# changed\n")
     assert _digest() == before
-    changed = code_digest(("rooms_of_tests.top",), drawing=True) != picture
+    changed = code_digest(("papers_of_tests.top",), drawing=True) != picture
     assert changed == (name != "contents.py")
 
 
@@ -127,7 +127,7 @@ def test_a_changed_sibling_runs_the_job_again(folder, tmp_path):
 
     assert outcome() == (False, {"sum": 4})
     assert outcome() == (True, {"sum": 4})
-    (folder / "rooms_of_tests" / "far.py").write_text("HEIGHT = 100\n")
+    (folder / "papers_of_tests" / "far.py").write_text("HEIGHT = 100\n")
     assert outcome() == (False, {"sum": 103})
 
 
@@ -145,7 +145,7 @@ def test_files_that_a_cache_knows_are_not_parsed_again(folder, monkeypatch):
         parsed.clear()
         reread_sources()
         with parsed_sources(cache):
-            return code_digest(("rooms_of_tests.top",))
+            return code_digest(("papers_of_tests.top",))
 
     alone = digest(None)
     assert len(parsed) > 8
@@ -153,7 +153,7 @@ def test_files_that_a_cache_knows_are_not_parsed_again(folder, monkeypatch):
     assert len(parsed) > 8
     assert digest(cache) == alone
     assert parsed == []
-    (folder / "rooms_of_tests" / "below.py").write_text("from . import pens\n")
+    (folder / "papers_of_tests" / "below.py").write_text("from . import pens\n")
     changed = digest(cache)
     assert parsed == [b"from . import pens\n"]
     assert changed == digest(None) != alone
@@ -179,7 +179,7 @@ def test_versions_of_other_libraries_count_and_those_of_iclab_do_not(
     """pytest is not what iclab computes with; NumPy is, and the manifest has it."""
     import importlib.metadata
 
-    top = folder / "rooms_of_tests" / "below.py"
+    top = folder / "papers_of_tests" / "below.py"
     top.write_text("import numpy\nimport pytest\nVALUE = 1\n")
     before = _digest()
     version = importlib.metadata.version
@@ -266,10 +266,10 @@ def test_functions_without_source():
 
 
 def test_functions_of_modules_are_their_sources(folder):
-    from rooms_of_tests.top import work  # pyright: ignore[reportMissingImports]
+    from papers_of_tests.top import work  # pyright: ignore[reportMissingImports]
 
     before = function_digest(work)
-    (folder / "rooms_of_tests" / "far.py").write_text("HEIGHT = 2\n")
+    (folder / "papers_of_tests" / "far.py").write_text("HEIGHT = 2\n")
     reread_sources()
     assert function_digest(work) != before
 

@@ -1,4 +1,4 @@
-"""The room, its tasks and predictors keep iclab's rules; closed forms by other ways."""
+"""The paper, tasks and predictors keep iclab's rules; closed forms by other ways."""
 
 import jax
 import numpy as np
@@ -14,15 +14,15 @@ from mahankali2023._steps import (
 )
 
 from iclab import papers
-from iclab.testing import check_predictor, check_room, check_task
+from iclab.testing import check_paper, check_predictor, check_task
 
 
 def test_room():
-    check_room("mahankali2023")
+    check_paper("mahankali2023")
 
 
 def test_the_room_is_found_as_a_package():
-    assert papers.room("mahankali2023").origin == "the package mahankali2023"
+    assert papers.find_paper("mahankali2023").origin == "the package mahankali2023"
 
 
 @pytest.mark.parametrize("predictor", [OneStep(0.5), BayesRidge(0.5)])

@@ -1,3 +1,3 @@
 """Transformers learn to implement preconditioned gradient descent for in-context
-learning: `contents.py` lists the room.
+learning: `contents.py` lists its results.
 """

@@ -1,1 +1,1 @@
-"""What this laboratory found: a room of its own."""
+"""What this laboratory found, in the form of a paper."""

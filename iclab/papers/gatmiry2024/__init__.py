@@ -1,3 +1,3 @@
 """Can looped transformers learn to implement multi-step gradient descent for in-context
-learning? `contents.py` lists the room.
+learning? `contents.py` lists its results.
 """

@@ -1,1 +1,1 @@
-"""In-context learning with representations: `contents.py` lists the room."""
+"""In-context learning with representations: `contents.py` lists its results."""

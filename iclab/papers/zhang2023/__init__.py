@@ -1,1 +1,1 @@
-"""Trained Transformers Learn Linear Models In-Context: `contents.py` lists the room."""
+"""Trained Transformers Learn Linear Models In-Context: see `contents.py`."""

@@ -1,1 +1,1 @@
-"""A room of iclab: one step of gradient descent is the best one-layer learner."""
+"""Claims of a paper: one step of gradient descent is the best one-layer learner."""

@@ -1,4 +1,4 @@
-"""Rooms from anywhere: one registry, and what is said when a room is not right."""
+"""Papers from anywhere: one registry, and what is said when a paper is not right."""
 
 import importlib
 import importlib.machinery
@@ -9,21 +9,21 @@ import pytest
 
 from iclab import papers
 from iclab.papers import _offers
-from iclab.testing import check_room
-from tests.papers.small_room import edit, write_room
+from iclab.testing import check_paper
+from tests.papers.small_paper import edit, write_paper
 
 
 def _keys() -> list[str]:
-    return [room.key for room in papers.rooms()]
+    return [opened.key for opened in papers.every_paper()]
 
 
 def test_a_folder_is_a_room_like_the_others(registry, tmp_path):
-    folder = write_room(tmp_path, "small-2026", "small_one")
-    assert papers.open_rooms([folder]) == ()
-    room = papers.room("small-2026")
-    assert papers.open_rooms([folder, tmp_path]) == ()  # once, however it is named
+    folder = write_paper(tmp_path, "small-2026", "small_one")
+    assert papers.open_papers([folder]) == ()
+    opened = papers.find_paper("small-2026")
+    assert papers.open_papers([folder, tmp_path]) == ()  # once, however it is named
     assert _keys().count("small-2026") == 1
-    assert (room.folder, room.flag) == (folder, f"--room {folder}")
+    assert (opened.folder, opened.flag) == (folder, f"--paper {folder}")
     claim, figure = papers.select(["small-2026"])
     assert papers.module_name(claim) == "small_one.theorem_1_2"
     assert papers.load_claim(claim).id == claim.id
@@ -34,42 +34,42 @@ def test_a_folder_is_a_room_like_the_others(registry, tmp_path):
 
 
 def test_a_room_is_found_where_it_is_by_its_name(registry, tmp_path, monkeypatch):
-    write_room(tmp_path / "near-2026" / "src", "near-2026", "near_2026")
+    write_paper(tmp_path / "near-2026" / "src", "near-2026", "near_2026")
     monkeypatch.chdir(tmp_path)
-    assert papers.open_rooms_here(["zhang2023", "far2026/x", "..", "/", ""]) == ()
-    assert papers.open_rooms_here(["near-2026/theorem-1.2"]) == ("near-2026",)
-    assert papers.room("near-2026").flag == ""
-    assert papers.open_rooms_here(["near-2026"]) == ()
+    assert papers.open_papers_here(["zhang2023", "far2026/x", "..", "/", ""]) == ()
+    assert papers.open_papers_here(["near-2026/theorem-1.2"]) == ("near-2026",)
+    assert papers.find_paper("near-2026").flag == ""
+    assert papers.open_papers_here(["near-2026"]) == ()
 
 
 def test_a_room_is_found_from_inside(registry, tmp_path, monkeypatch):
-    write_room(tmp_path, "inside2026")
+    write_paper(tmp_path, "inside2026")
     monkeypatch.chdir(tmp_path)
-    assert papers.open_rooms_here(["inside2026"]) == ("inside2026",)
+    assert papers.open_papers_here(["inside2026"]) == ("inside2026",)
     monkeypatch.chdir(tmp_path / "inside2026")
-    assert papers.open_rooms_here(["other2026"]) == ()
+    assert papers.open_papers_here(["other2026"]) == ()
 
 
 def test_a_folder_of_the_same_name_hides_no_room(registry, tmp_path, monkeypatch):
     """As when Python is started beside what `iclab new` has written."""
-    write_room(tmp_path / "here2026" / "src", "here2026")
+    write_paper(tmp_path / "here2026" / "src", "here2026")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend("")
-    assert papers.open_rooms_here(["here2026"]) == ("here2026",)
+    assert papers.open_papers_here(["here2026"]) == ("here2026",)
     claim, _ = papers.select(["here2026"])
     assert papers.load_claim(claim).id == claim.id
 
 
 def test_folders_of_the_environment(registry, tmp_path, monkeypatch):
-    first = write_room(tmp_path / "a", "first2026")
-    write_room(tmp_path / "b" / "src", "second2026")
-    monkeypatch.setenv("ICLAB_ROOMS", f"{first}:{tmp_path / 'b'}:")
+    first = write_paper(tmp_path / "a", "first2026")
+    write_paper(tmp_path / "b" / "src", "second2026")
+    monkeypatch.setenv("ICLAB_PAPERS", f"{first}:{tmp_path / 'b'}:")
     assert _keys()[-2:] == ["first2026", "second2026"]
-    assert papers.room("first2026").flag == ""
+    assert papers.find_paper("first2026").flag == ""
 
 
-def test_installed_packages_offer_rooms(registry, tmp_path, monkeypatch):
-    write_room(tmp_path, "installed2026")
+def test_installed_packages_offer_papers(registry, tmp_path, monkeypatch):
+    write_paper(tmp_path, "installed2026")
     facts = tmp_path / "installed2026-0.1.dist-info"
     facts.mkdir()
     (facts / "METADATA").write_text("Name: installed2026\nVersion: 0.1\n")
@@ -77,21 +77,21 @@ def test_installed_packages_offer_rooms(registry, tmp_path, monkeypatch):
     (facts / "entry_points.txt").write_text(points)
     monkeypatch.syspath_prepend(tmp_path)
     assert _keys()[-1] == "installed2026"
-    assert papers.room("installed2026").origin == "the package installed2026"
-    assert papers.room_problems() == (
-        "the room of the package installed2026 cannot be opened: gone2026 is no"
+    assert papers.find_paper("installed2026").origin == "the package installed2026"
+    assert papers.paper_problems() == (
+        "the paper of the package installed2026 cannot be opened: gone2026 is no"
         " package",
     )
 
 
-def test_two_rooms_with_one_key(registry, tmp_path):
-    one = write_room(tmp_path, "twice2026", "one_of_two")
-    two = write_room(tmp_path, "twice2026", "two_of_two")
-    with pytest.raises(papers.RoomProblem) as problem:
-        papers.open_rooms([one, two])
+def test_two_papers_with_one_key(registry, tmp_path):
+    one = write_paper(tmp_path, "twice2026", "one_of_two")
+    two = write_paper(tmp_path, "twice2026", "two_of_two")
+    with pytest.raises(papers.PaperProblem) as problem:
+        papers.open_papers([one, two])
     assert str(problem.value) == (
-        f"two rooms have the key twice2026: that of {one} (--room) and that of {two}"
-        " (--room); leave one out"
+        f"two papers have the key twice2026: that of {one} (--paper) and that of {two}"
+        " (--paper); leave one out"
     )
 
 
@@ -128,29 +128,29 @@ def test_a_room_that_is_not_right_is_one_line_and_the_rest_works(
     registry, tmp_path, case
 ):
     (file, old, new), reason = WRONG[case]
-    folder = write_room(tmp_path, "wrong2026")
+    folder = write_paper(tmp_path, "wrong2026")
     edit(folder, file, old, new)
-    (problem,) = papers.open_rooms([folder])
-    origin = f"wrong2026 of {folder} (--room)"
-    assert problem == f"the room {origin} cannot be opened: {reason}"
+    (problem,) = papers.open_papers([folder])
+    origin = f"wrong2026 of {folder} (--paper)"
+    assert problem == f"the paper {origin} cannot be opened: {reason}"
     assert "zhang2023" in _keys()
     assert "wrong2026" not in _keys()
 
 
 def test_a_file_without_an_entry(registry, tmp_path):
-    folder = write_room(tmp_path, "wrong2026")
+    folder = write_paper(tmp_path, "wrong2026")
     (folder / "lemma_3.py").write_text("")
-    (problem,) = papers.open_rooms([folder])
+    (problem,) = papers.open_papers([folder])
     assert problem.endswith(
         "lemma_3.py is not in contents.py: add its entry, or call it _lemma_3.py"
     )
 
 
-def test_folders_that_are_no_rooms(registry, tmp_path):
-    write_room(tmp_path / "many", "one2026")
-    write_room(tmp_path / "many", "two2026")
-    taken = write_room(tmp_path / "taken", "json2026", "json")
-    odd = write_room(tmp_path / "odd", "odd2026", "odd-2026")
+def test_folders_that_are_no_papers(registry, tmp_path):
+    write_paper(tmp_path / "many", "one2026")
+    write_paper(tmp_path / "many", "two2026")
+    taken = write_paper(tmp_path / "taken", "json2026", "json")
+    odd = write_paper(tmp_path / "odd", "odd2026", "odd-2026")
     empty = tmp_path / "empty"
     empty.mkdir()
     json = importlib.import_module("json").__path__[0]
@@ -164,8 +164,8 @@ def test_folders_that_are_no_rooms(registry, tmp_path):
         odd: "its name 'odd-2026' is no name of a Python package",
     }
     for folder, reason in reasons.items():
-        expected = f"the room {folder} (--room) cannot be opened: {reason}"
-        assert papers.open_rooms([folder])[-1] == expected
+        expected = f"the paper {folder} (--paper) cannot be opened: {reason}"
+        assert papers.open_papers([folder])[-1] == expected
 
 
 WRITTEN_OUT = """
@@ -176,19 +176,19 @@ CLAIM = Claim("other2026/theorem-1.2", cases, predict, measure, decoy)
 
 
 def test_a_claim_may_be_written_out(registry, tmp_path):
-    folder = write_room(tmp_path, "other2026")
+    folder = write_paper(tmp_path, "other2026")
     with (folder / "theorem_1_2.py").open("a") as file:
         file.write(WRITTEN_OUT.replace("predict", "lambda case: 4.5"))
-    papers.open_rooms([folder])
+    papers.open_papers([folder])
     claim, _ = papers.select(["other2026"])
     assert papers.claim_job(claim, "smoke", 0).run()["verdict"] == "fails"
 
 
 def test_a_claim_that_is_written_out_has_the_id_of_its_entry(registry, tmp_path):
-    folder = write_room(tmp_path, "wrong2026")
+    folder = write_paper(tmp_path, "wrong2026")
     with (folder / "theorem_1_2.py").open("a") as file:
         file.write(WRITTEN_OUT)
-    papers.open_rooms([folder])
+    papers.open_papers([folder])
     claim, _ = papers.select(["wrong2026"])
     for run in (papers.load_claim, lambda e: papers.claim_job(e, "smoke", 0).run()):
         with pytest.raises(ValueError, match=r"py has the id 'other2026/theorem-1.2'$"):
@@ -235,27 +235,27 @@ LACKING = {
 @pytest.mark.parametrize("case", LACKING)
 def test_a_file_that_lacks_something_is_named(registry, tmp_path, case):
     (file, old, new), message = LACKING[case]
-    folder = write_room(tmp_path, "wrong2026")
+    folder = write_paper(tmp_path, "wrong2026")
     edit(folder, file, old, new)
-    papers.open_rooms([folder])
+    papers.open_papers([folder])
     claim, figure = papers.select(["wrong2026"])
     load = papers.load_figure if "figure" in file else papers.load_claim
     sentence = f"^wrong2026/{re.escape(message)}$"
     with pytest.raises(ValueError, match=sentence):
         load(figure if "figure" in file else claim)
     with pytest.raises(AssertionError, match=sentence):
-        check_room(folder, scale=None)
+        check_paper(folder, scale=None)
 
 
 def test_what_is_printed_goes_with_an_erratum(registry, tmp_path):
-    folder = write_room(tmp_path, "printed2026")
+    folder = write_paper(tmp_path, "printed2026")
     edit(
         folder,
         "theorem_1_2.py",
         "def cases",
         "def printed(case):\n    return 5.0\n\n\ndef cases",
     )
-    papers.open_rooms([folder])
+    papers.open_papers([folder])
     claim, _ = papers.select(["printed2026"])
     sentence = "1.2: an erratum in contents.py and `printed` go together$"
     for run in (papers.load_claim, lambda e: papers.claim_job(e, "smoke", 0).run()):
@@ -264,9 +264,9 @@ def test_what_is_printed_goes_with_an_erratum(registry, tmp_path):
 
 
 def test_parts_of_a_figure_are_found_by_name(registry, tmp_path):
-    folder = write_room(tmp_path, "parts2026")
+    folder = write_paper(tmp_path, "parts2026")
     edit(folder, "figure_1.py", "def jobs", "seeded = trains = True\n\n\ndef jobs")
-    papers.open_rooms([folder])
+    papers.open_papers([folder])
     _, entry = papers.select(["parts2026"])
     figure = papers.load_figure(entry)
     assert (figure.id, figure.title) == ("parts2026/figure-1", "Figure 1.")
@@ -275,11 +275,11 @@ def test_parts_of_a_figure_are_found_by_name(registry, tmp_path):
 
 
 def test_a_room_that_did_not_open_says_why(registry, tmp_path):
-    folder = write_room(tmp_path, "shut2026")
+    folder = write_paper(tmp_path, "shut2026")
     edit(folder, "contents.py", "ENTRIES = (", "entries = shut\nENTRIES = (")
-    papers.open_rooms([folder])
+    papers.open_papers([folder])
     reason = (
-        f"the room shut2026 of {folder} (--room) cannot be opened: NameError: name"
+        f"the paper shut2026 of {folder} (--paper) cannot be opened: NameError: name"
         " 'shut' is not defined (contents.py, line 9)"
     )
     for word in ("shut2026", "shut2026/theorem-1.2"):
@@ -288,12 +288,12 @@ def test_a_room_that_did_not_open_says_why(registry, tmp_path):
             papers.select([word])
         assert str(mistake.value) == f"unknown id {word!r}: {reason}"
         with pytest.raises(papers.UnknownId, match="cannot be opened"):
-            papers.room(word)
+            papers.find_paper(word)
 
 
 def test_an_unknown_paper_and_an_unknown_model(registry):
     with pytest.raises(papers.UnknownId, match="did you mean zhang2023"):
-        papers.room("zhang2032/x")
+        papers.find_paper("zhang2032/x")
     with pytest.raises(papers.UnknownId, match="did you mean zhang2023/gpt2"):
         papers.recipe("zhang2023/gpt3")
 
@@ -328,9 +328,9 @@ LABELS = 'def labels(case):\n    return ["four"]'
 
 @pytest.mark.parametrize("labels", ['labels = ["four"]', LABELS])
 def test_labels_of_a_claim_are_names_or_a_function(registry, tmp_path, labels):
-    folder = write_room(tmp_path, "named2026")
+    folder = write_paper(tmp_path, "named2026")
     edit(folder, "theorem_1_2.py", "def cases", f"{labels}\n\n\ndef cases")
-    papers.open_rooms([folder])
+    papers.open_papers([folder])
     claim, _ = papers.select(["named2026"])
     (case,) = papers.claim_job(claim, "smoke", 0).run()["cases"]
     assert case["labels"] == ["four"]

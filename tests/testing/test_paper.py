@@ -1,17 +1,17 @@
-"""`check_room` passes a room that is right, and says what is wrong with another."""
+"""`check_paper` passes a paper that is right, and says what is wrong with another."""
 
 import pytest
 
-from iclab.testing import check_room
-from tests.papers.small_room import edit, write_room
+from iclab.testing import check_paper
+from tests.papers.small_paper import edit, write_paper
 
 pytestmark = pytest.mark.usefixtures("registry")
 
 
 def test_a_room_that_is_right(tmp_path):
-    folder = write_room(tmp_path, "right2026")
-    assert check_room(folder) is None
-    check_room("right2026", scale=None)
+    folder = write_paper(tmp_path, "right2026")
+    assert check_paper(folder) is None
+    check_paper("right2026", scale=None)
 
 
 TWO_TABLES = ('{"line": {"count": 3}}', '{"line": {"count": 3}, "more": {"count": 2}}')
@@ -49,18 +49,18 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_wrong_is_said(tmp_path, case):
     file, (old, new), sentence = WRONG[case]
-    folder = write_room(tmp_path, "wrong2026")
+    folder = write_paper(tmp_path, "wrong2026")
     edit(folder, file, old, new)
     with pytest.raises(AssertionError) as failure:
-        check_room(folder)
+        check_paper(folder)
     assert str(failure.value).endswith(sentence)
 
 
 def test_any_part_of_the_tables_is_drawn_or_said_to_be_too_little(tmp_path):
-    folder = write_room(tmp_path, "parts2026")
+    folder = write_paper(tmp_path, "parts2026")
     edit(folder, "figure_1.py", *TWO_TABLES)
-    check_room(folder)  # asks for `line` where it is not: that is said
-    other = write_room(tmp_path, "wrong2026")
+    check_paper(folder)  # asks for `line` where it is not: that is said
+    other = write_paper(tmp_path, "wrong2026")
     edit(other, "figure_1.py", *TWO_TABLES)
     other_lines = "len(set(tables) - {'line'})"
     edit(other, "figure_1.py", "Page()", f"Page(dpi=100 / {other_lines})")
@@ -68,9 +68,9 @@ def test_any_part_of_the_tables_is_drawn_or_said_to_be_too_little(tmp_path):
         "with the table 'line' alone, ZeroDivisionError: division by zero; `draw`"
     )
     with pytest.raises(AssertionError, match=sentence):
-        check_room(other)
+        check_paper(other)
 
 
 def test_no_room(tmp_path):
     with pytest.raises(AssertionError, match=r"there is no contents\.py in the folder"):
-        check_room(tmp_path)
+        check_paper(tmp_path)

@@ -1,4 +1,4 @@
-"""What every room promises."""
+"""What every paper promises."""
 
 import contextlib
 import json
@@ -27,10 +27,10 @@ from iclab.testing._compare import fail
 
 
 @checked
-def check_room(
-    room: str | os.PathLike[str], *, scale: Scale | None = "smoke", seed: Seed = 0
+def check_paper(
+    paper: str | os.PathLike[str], *, scale: Scale | None = "smoke", seed: Seed = 0
 ) -> None:
-    """See that a room, a folder or the key of one that is known, is as it should be.
+    """See that a paper, a folder or the key of one that is known, is as it should be.
 
     Contents and files agree; every claim holds at `scale` with its decoys rejected, or
     is corrected where its entry has an erratum; every figure computes, draws and shows
@@ -38,9 +38,9 @@ def check_room(
     plain JSON. Numbers that texts name are found by the run. With `scale=None` nothing
     is run: that is quick.
 
-    This imports the room's files and runs them.
+    This imports the paper's files and runs them.
     """
-    opened = _opened(room)
+    opened = _opened(paper)
     for entry in opened.entries:
         _check_entry(entry)
         if scale is not None:
@@ -48,18 +48,18 @@ def check_room(
             _check_texts(entry, run(entry, scale, seed))
 
 
-def _opened(room: str | os.PathLike[str]) -> papers.Room:
-    word = os.fspath(room)
-    for one in papers.rooms():
+def _opened(paper: str | os.PathLike[str]) -> papers.OpenPaper:
+    word = os.fspath(paper)
+    for one in papers.every_paper():
         if one.key == word:
             return one
     folder = Path(word).resolve()
-    problems = papers.open_rooms([folder])
+    problems = papers.open_papers([folder])
     try:
         package = package_folder(folder)
     except ValueError as reason:
-        fail(f"the room {word} cannot be opened: {reason}")
-    for one in papers.rooms():
+        fail(f"the paper {word} cannot be opened: {reason}")
+    for one in papers.every_paper():
         if one.folder == package:
             return one
     raise AssertionError("; ".join(problems))

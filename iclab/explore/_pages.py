@@ -1,4 +1,4 @@
-"""The rooms of the playground, and how a word or a link names one."""
+"""The pages of the playground, and how a word or a link names one."""
 
 import difflib
 from pathlib import Path
@@ -10,8 +10,8 @@ from iclab._reader import checked
 _HERE = Path(__file__).parent
 
 
-class PlayRoom(NamedTuple):
-    """A room: its name in addresses, its title, what one does there."""
+class Page(NamedTuple):
+    """A page: its name in addresses, its title, what one does there."""
 
     name: str
     title: str
@@ -23,28 +23,28 @@ class PlayRoom(NamedTuple):
         return _HERE / f"{self.name.replace('-', '_')}.py"
 
 
-ROOMS = (
-    PlayRoom(
+PAGES = (
+    Page(
         "one-layer",
         "One layer",
         "Drag the spectra of training and test, and see the exact risk bend.",
     ),
-    PlayRoom(
+    Page(
         "depth",
         "Depth and loops",
         "The best k steps, one step looped, and what more loops at test time do.",
     ),
-    PlayRoom(
+    Page(
         "representation",
         "Attention over a representation",
         "Watch softmax attention become ridge regression while it trains.",
     ),
-    PlayRoom(
+    Page(
         "gpt2",
         "GPT-2",
         "Drag, add and mislabel points: trained transformers answer, and the classics.",
     ),
-    PlayRoom(
+    Page(
         "claims",
         "Claims",
         "Pick a theorem: prediction, measurement and decoy move with its parameters.",
@@ -52,13 +52,13 @@ ROOMS = (
 )
 
 
-class UnknownRoom(ValueError):
-    """A word that names no room."""
+class UnknownPage(ValueError):
+    """A word that names no page."""
 
 
 @checked
-def find_room(word: str) -> tuple[PlayRoom | None, str]:
-    """The room and the settings that a word or a link means; no room for the start.
+def find_page(word: str) -> tuple[Page | None, str]:
+    """The page and the settings that a word or a link means; no page for the start.
 
     `gpt2`, `gpt2?model=gpt2-fixed-10` and an address of an earlier session all do.
     """
@@ -66,10 +66,10 @@ def find_room(word: str) -> tuple[PlayRoom | None, str]:
     name, settings = parts.path.strip("/"), parts.query
     if not name:
         return None, settings
-    for room in ROOMS:
-        if room.name == name.replace("_", "-"):
-            return room, settings
-    names = [room.name for room in ROOMS]
+    for page in PAGES:
+        if page.name == name.replace("_", "-"):
+            return page, settings
+    names = [page.name for page in PAGES]
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
-    raise UnknownRoom(f"unknown room {name!r}: {hint}")
+    raise UnknownPage(f"unknown page {name!r}: {hint}")

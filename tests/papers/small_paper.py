@@ -1,4 +1,4 @@
-"""A room of one claim and one figure, neither of which needs JAX, as a folder."""
+"""A paper of one claim and one figure, neither of which needs JAX, as a folder."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ CONTENTS = '''"""Contents."""
 from iclab.evidence import Entry, Paper
 
 PAPER = Paper(
-    key="{key}", title="A small room", authors=("A. Person",), year=2026,
+    key="{key}", title="A small paper", authors=("A. Person",), year=2026,
     venue_or_note="Nowhere", arxiv="", bibtex="@misc{{{key},}}",
 )
 ENTRIES = (
@@ -70,7 +70,7 @@ def expect(tables):
     return [Evidence("The line rises", rise, ">=", 1.0, "whole numbers")]
 '''
 FILES = {
-    "__init__.py": '"""A room."""\n',
+    "__init__.py": '"""A paper."""\n',
     "contents.py": CONTENTS,
     "theorem_1_2.py": CLAIM,
     "figure_1.py": FIGURE,
@@ -79,15 +79,15 @@ FILES = {
 
 
 def edit(folder: Path, file: str, old: str, new: str) -> None:
-    """Put `new` in the place of `old` in a file of a room."""
+    """Put `new` in the place of `old` in a file of a paper."""
     path = folder / file
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def write_room(parent: Path, key: str, name: str = "") -> Path:
-    """Write the room `key` as the package `name` into `parent`; gives its folder."""
+def write_paper(parent: Path, key: str, name: str = "") -> Path:
+    """Write the paper `key` as the package `name` into `parent`; gives its folder."""
     folder = parent / (name or key)
     folder.mkdir(parents=True)
     for file, text in FILES.items():

@@ -1,7 +1,7 @@
-"""The rooms: where they come from, and what must be true of one.
+"""The papers: where they come from, and what must be true of one.
 
-A room is a package with `contents.py` (its `PAPER` and its `ENTRIES`) and a file for
-every entry. Rooms come with iclab, with installed packages, and from folders that the
+A paper is a package with `contents.py` (its `PAPER` and its `ENTRIES`) and a file for
+every entry. Papers come with iclab, with installed packages, and from folders that the
 user names; all are opened in the same way. Nothing that is read from a folder of
 results ever chooses one.
 """
@@ -30,17 +30,17 @@ _TAIL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 TAKEN = ("index", "errata")
 
 
-class RoomProblem(ValueError):
-    """What is wrong with a room, in a line that names it."""
+class PaperProblem(ValueError):
+    """What is wrong with a paper, in a line that names it."""
 
 
 @checked
 @dataclass(frozen=True)
-class Room:
+class OpenPaper:
     """A paper, its table of contents, and the package that has a file for each entry.
 
     `recipes` are models that `iclab train` trains: the module of each, by id. `origin`
-    says where the room comes from, and `flag` is what a command needs to find it.
+    says where the paper comes from, and `flag` is what a command needs to find it.
     """
 
     paper: Paper
@@ -65,50 +65,50 @@ class Room:
         return f"{self.package}.{file_stem(entry.id)}"
 
 
-def rooms() -> tuple[Room, ...]:
-    """Every room: those of iclab, of installed packages, of folders that were named.
+def every_paper() -> tuple[OpenPaper, ...]:
+    """Every paper: those of iclab, of installed packages, of folders that were named.
 
-    A room that cannot be opened is left out, and `room_problems` says why.
+    A paper that cannot be opened is left out, and `paper_problems` says why.
     """
     return _opened()[0]
 
 
-def room_problems() -> tuple[str, ...]:
-    """What is wrong with the rooms that `rooms` leaves out, a line for each."""
+def paper_problems() -> tuple[str, ...]:
+    """What is wrong with the papers that `every_paper` leaves out, a line for each."""
     return tuple(text for _, text in _opened()[1])
 
 
 @checked
 def why_closed(word: str) -> str | None:
-    """Why the room of an id or a key could not be opened; None if none is known of."""
+    """Why the paper of an id or a key could not be opened; None if none is known of."""
     name = package_name(word.partition("/")[0])
     return next((text for folder, text in _opened()[1] if folder == name), None)
 
 
 @checked
-def open_rooms(folders: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
-    """Add rooms that are folders, as `--room` does; gives `room_problems`.
+def open_papers(folders: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """Add papers that are folders, as `--paper` does; gives `paper_problems`.
 
-    Opening a room imports its `contents.py`, and running it runs its code: name folders
-    that you trust.
+    Opening a paper imports its `contents.py`, and running it runs its code: name
+    folders that you trust.
     """
     for folder in [os.fspath(one) for one in folders]:
         if folder not in _named:
             _named.append(folder)
             _opened.cache_clear()
-    return room_problems()
+    return paper_problems()
 
 
 @checked
-def open_rooms_here(words: Iterable[str]) -> tuple[str, ...]:
-    """Add rooms that ids or keys name and that are folders here; gives their folders.
+def open_papers_here(words: Iterable[str]) -> tuple[str, ...]:
+    """Add papers that ids or keys name and that are folders here; gives their folders.
 
-    Of a key that no room has, `key` in the current folder is opened, or the current
-    folder itself if it holds the package of that name. This runs code, as `open_rooms`
+    Of a key that no paper has, `key` in the current folder is opened, or the current
+    folder itself if it holds the package of that name. This runs code, as `open_papers`
     does: whoever types the name of a folder means it.
     """
     found = []
-    known = {room.key for room in rooms()}
+    known = {opened.key for opened in every_paper()}
     for key in dict.fromkeys(word.partition("/")[0] for word in words):
         folder = None if key in known else _here(key)
         if folder is not None and folder not in _here_folders:
@@ -120,7 +120,7 @@ def open_rooms_here(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def _here(key: str) -> str | None:
-    """The folder in which the room of a key is written, as `iclab new` does it."""
+    """The folder in which the paper of a key is written, as `iclab new` does it."""
     if not is_key(key):
         return None
     for folder in (key, os.curdir):
@@ -134,7 +134,7 @@ def _here(key: str) -> str | None:
 
 @checked
 def package_name(key: str) -> str:
-    """The package in which `iclab new` writes a room."""
+    """The package in which `iclab new` writes a paper."""
     return key.replace("-", "_")
 
 
@@ -143,9 +143,9 @@ _here_folders: list[str] = []
 
 
 @functools.cache
-def _opened() -> tuple[tuple[Room, ...], tuple[tuple[str, str], ...]]:
-    """Every room, and of those that cannot be opened the package and the reason."""
-    found: dict[str, Room] = {}
+def _opened() -> tuple[tuple[OpenPaper, ...], tuple[tuple[str, str], ...]]:
+    """Every paper, and of those that cannot be opened the package and the reason."""
+    found: dict[str, OpenPaper] = {}
     problems: list[tuple[str, str]] = []
     folders: set[Path] = set()
     for package, origin, flag in _offered(problems):
@@ -154,34 +154,34 @@ def _opened() -> tuple[tuple[Room, ...], tuple[tuple[str, str], ...]]:
             if folder in folders:
                 continue  # installed, and named once more
             folders.add(folder)
-            room = _open(package, folder, origin, flag)
-        except RoomProblem as problem:
+            opened = _open(package, folder, origin, flag)
+        except PaperProblem as problem:
             problems.append((package.rpartition(".")[2], str(problem)))
             continue
-        if room.key in found:
-            raise RoomProblem(
-                f"two rooms have the key {room.key}: that of {found[room.key].origin}"
-                f" and that of {origin}; leave one out"
+        if opened.key in found:
+            raise PaperProblem(
+                f"two papers have the key {opened.key}: that of"
+                f" {found[opened.key].origin} and that of {origin}; leave one out"
             )
-        found[room.key] = room
+        found[opened.key] = opened
     return tuple(found.values()), tuple(problems)
 
 
 def _offered(problems: list[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
-    """Package, origin and flag of every room that there may be."""
+    """Package, origin and flag of every paper that there may be."""
     for name in _BUILT_IN:
         yield f"{__package__}.{name}", "iclab", ""
     for package, owner in offered_by_packages():
         yield package, f"the package {owner}", ""
     environment = [(folder, VARIABLE, "") for folder in named_folders()]
-    flags = [(folder, "--room", f"--room {folder}") for folder in _named]
+    flags = [(folder, "--paper", f"--paper {folder}") for folder in _named]
     here = [(folder, "here", "") for folder in _here_folders]
     for folder, by, flag in [*environment, *flags, *here]:
         origin = f"{folder} ({by})"
         try:
             yield importable(package_folder(folder)), origin, flag
         except ValueError as reason:
-            text = f"the room {origin} cannot be opened: {reason}"
+            text = f"the paper {origin} cannot be opened: {reason}"
             problems.append((Path(folder).resolve().name, text))
 
 
@@ -195,32 +195,32 @@ def _folder(package: str, origin: str) -> Path:
         raise _unopened(package, origin, error) from None
     if spec is None or not spec.submodule_search_locations:
         reason = f"{package} is no package"
-        raise RoomProblem(f"the room of {origin} cannot be opened: {reason}")
+        raise PaperProblem(f"the paper of {origin} cannot be opened: {reason}")
     return Path(next(iter(spec.submodule_search_locations))).resolve()
 
 
-def _open(package: str, folder: Path, origin: str, flag: str) -> Room:
-    """Read a room's contents and see that its files are what they say."""
+def _open(package: str, folder: Path, origin: str, flag: str) -> OpenPaper:
+    """Read a paper's contents and see that its files are what they say."""
     try:
         contents = importlib.import_module(f"{package}.contents")
         paper, entries, recipes = _contents(contents)
-        room = Room(paper, entries, recipes, package, folder, origin, flag)
-        _check(room)
+        opened = OpenPaper(paper, entries, recipes, package, folder, origin, flag)
+        _check(opened)
     except Exception as error:
         raise _unopened(package, origin, error) from None
-    return room
+    return opened
 
 
-def _unopened(package: str, origin: str, error: Exception) -> RoomProblem:
+def _unopened(package: str, origin: str, error: Exception) -> PaperProblem:
     kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
     reason = " ".join(str(error).split())
     name = package.rpartition(".")[2]
     said = f"{kind}{reason}{_place(error, name)}"
-    return RoomProblem(f"the room {name} of {origin} cannot be opened: {said}")
+    return PaperProblem(f"the paper {name} of {origin} cannot be opened: {said}")
 
 
 def _place(error: Exception, package: str) -> str:
-    """The line of a room's own code where an error was last; "" if it never was."""
+    """The line of a paper's own code where an error was last; "" if it never was."""
     import traceback  # for mistakes only
 
     frames = traceback.extract_tb(error.__traceback__)
@@ -243,19 +243,19 @@ def _contents(module: ModuleType) -> tuple[Paper, tuple[Entry, ...], dict[str, s
     return paper, tuple(entries), dict(recipes)
 
 
-def _check(room: Room) -> None:
+def _check(opened: OpenPaper) -> None:
     """See that ids, files and contents agree, one to one."""
-    key = room.key
+    key = opened.key
     if key in TAKEN:
         raise ValueError(f"the key of a paper cannot be {key}")
-    for id in [*(entry.id for entry in room.entries), *room.recipes]:
+    for id in [*(entry.id for entry in opened.entries), *opened.recipes]:
         first, _, tail = id.partition("/")
         if first != key or not _TAIL.fullmatch(tail):
             raise ValueError(f"the id {id!r} must look like {key}/theorem-1.2")
-    stems = {entry.id: file_stem(entry.id) for entry in room.entries}
-    _once([entry.id for entry in room.entries], "contents.py has {} twice")
+    stems = {entry.id: file_stem(entry.id) for entry in opened.entries}
+    _once([entry.id for entry in opened.entries], "contents.py has {} twice")
     _once(list(stems.values()), "two ids in contents.py have the same file {}.py")
-    files = {path.stem for path in room.folder.glob("*.py")}
+    files = {path.stem for path in opened.folder.glob("*.py")}
     for id, stem in stems.items():
         if stem not in files:
             raise ValueError(f"contents.py has {id}, and there is no file {stem}.py")
@@ -263,7 +263,7 @@ def _check(room: Room) -> None:
         if stem[0] != "_":
             remedy = f"add its entry, or call it _{stem}.py"
             raise ValueError(f"{stem}.py is not in contents.py: {remedy}")
-    for id, name in room.recipes.items():
+    for id, name in opened.recipes.items():
         if name not in files:
             raise ValueError(f"RECIPES has {id}, and there is no file {name}.py")
 
@@ -283,5 +283,5 @@ def is_id(word: str) -> bool:
 
 @checked
 def file_name(id: str) -> str:
-    """The file of an id in its room's folder."""
+    """The file of an id in its paper's folder."""
     return f"{file_stem(id)}.py"
