@@ -32,6 +32,7 @@ from iclab.core._finite import (
     nan_unless_finite as nan_unless_finite,
 )
 from iclab.core._foreign import Foreign as Foreign
+from iclab.core._mixture import Mixture as Mixture
 from iclab.core._predictor import (
     AbstractPredictor as AbstractPredictor,
     Deep as Deep,
