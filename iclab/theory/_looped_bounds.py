@@ -271,20 +271,20 @@ def out_of_distribution_bound(
         0 < ζ < 1; a prompt that does not obey is refused.
     Differs from the paper: `corrected=False` swaps the norms, as printed. S has 1/n.
     """
-    d, n, L = len(covariance), samples, loops
+    d, n, L, zeta = len(covariance), samples, loops, float(margin)
     ratios = _relative_eigenvalues(sample_covariance, covariance)
     low, high = float(ratios[0]), float(ratios[-1])
     slack = 1e-9  # round-off of eigenvalues at the very edge
     found = f"eigenvalues between {low:.4g} and {high:.4g}"
-    rule = f"between {margin:g} and {2 - margin:g} times the covariance"
-    holds = low >= margin - slack and high <= 2 - margin + slack
+    rule = f"between {zeta:g} and {2 - zeta:g} times the covariance"
+    holds = low >= zeta - slack and high <= 2 - zeta + slack
     require(holds, "sample_covariance", rule, found)
     r = 16 * looped_delta(d, n, L) * d ** (1 / (2 * L))
     x, w, Sigma = np.asarray(query), np.asarray(weights), np.asarray(covariance)
     inverse = np.linalg.inv(Sigma)
     for_query, for_weights = (inverse, Sigma) if corrected else (Sigma, inverse)
     norms = (x @ for_query @ x) * (w @ for_weights @ w)
-    return float((1 + r) ** 2 * (1 + r - margin) ** (2 * L) * norms)
+    return float((1 + r) ** 2 * (1 + r - zeta) ** (2 * L) * norms)
 
 
 @checked

@@ -296,9 +296,16 @@ def _search_real_steps(
 def _optimal_gd_plus_plus(
     d: int, n: int, k: int
 ) -> tuple[np.ndarray, np.ndarray, float]:
+    nodes, weights = spectrum_rule(d, n, (3**k + 1) // 2)
+    # As n → ∞ the best a_i and b_i tend to −(9/4)ⁱ and 1/3, where c = O((h − 1)^m)
+    # with m = 2ᵏ − 1: if these do too well, the best ones do.
+    limit = [-(2.25**i) for i in range(k)] + [-(2.25**i) / 3 for i in range(k - 1)]
+    with mpmath.workdps(50):
+        loss, _ = _loss_and_gradient(mpmath.matrix(limit), nodes, weights)
+    _large_enough(loss, d, n, k)
     with jax.ensure_compile_time_eval():
-        found = _search(d, n, k)
-    parameters, loss = _polish(d, n, found)
+        found = np.asarray(_search(*wishart_quadrature(d, n, 3**k - 1), k))
+    parameters, loss = _polish(d, n, found, nodes, weights)
     a, beta = parameters[:k], parameters[k:]
     b = [float(y / x) for x, y in zip(a, beta, strict=False)]  # β is one shorter
     return np.array(a, dtype=float), np.array([*b, 0.0]), float(loss)
@@ -347,9 +354,11 @@ def _levenberg_marquardt(
     return parameters, loss
 
 
-def _search(d: int, n: int, k: int) -> np.ndarray:
+@functools.partial(jax.jit, static_argnames="k")
+def _search(
+    h: Float[Array, " m"], weight: Float[Array, " m"], k: int
+) -> Float[Array, " p"]:
     """The best of many descents; parameters are a and β_i = a_i b_i."""
-    h, weight = wishart_quadrature(d, n, 3**k - 1)
     key_a, key_beta = jax.random.split(jax.random.key(0))
     # Log-uniform magnitudes around 1/⟨h⟩ = 1. Later steps act on contracted inputs and
     # tend to be larger: half of the starts say so, half leave it open.
@@ -361,13 +370,23 @@ def _search(d: int, n: int, k: int) -> np.ndarray:
     starts = jnp.concatenate([a, beta], axis=1)
     ends, losses = descend(starts, h, jnp.sqrt(weight), _ITERATIONS)
     losses = jnp.where(jnp.isfinite(losses), losses, jnp.inf)
-    return np.asarray(ends[jnp.argmin(losses)])
+    return ends[jnp.argmin(losses)]
 
 
-def _polish(d: int, n: int, start: np.ndarray) -> tuple[list[Any], Any]:
+def _large_enough(loss: Any, d: int, n: int, k: int) -> None:
+    if loss < _SMALLEST_LOSS:
+        raise ArithmeticError(
+            f"optimal_gd_plus_plus: with dimension {d}, samples {n} and {k} layers "
+            f"the loss falls below {_SMALLEST_LOSS:g} a dimension, where float64 cannot "
+            "find the best of them; take fewer samples or layers"
+        )
+
+
+def _polish(
+    d: int, n: int, start: np.ndarray, nodes: list[Any], weights: list[Any]
+) -> tuple[list[Any], Any]:
     """Newton's method on the loss with 50 digits, from a good float64 start."""
     k = (len(start) + 1) // 2
-    nodes, weights = spectrum_rule(d, n, (3**k + 1) // 2)
     with mpmath.workdps(50):
         x = mpmath.matrix([mpmath.mpf(float(value)) for value in start])
         loss, gradient = _loss_and_gradient(x, nodes, weights)
@@ -384,12 +403,7 @@ def _polish(d: int, n: int, start: np.ndarray) -> tuple[list[Any], Any]:
                 f"optimal_gd_plus_plus: the search for dimension {d}, samples {n} and "
                 f"{k} layers stopped at a gradient of {float(slope):.1e}, not a minimum"
             )
-        if loss < _SMALLEST_LOSS:
-            raise ArithmeticError(
-                f"optimal_gd_plus_plus: with dimension {d}, samples {n} and {k} layers "
-                f"the loss falls below {_SMALLEST_LOSS:g} a dimension, where the "
-                "search is blind; take fewer samples or layers"
-            )
+        _large_enough(loss, d, n, k)
         return list(x), d * loss
 
 
