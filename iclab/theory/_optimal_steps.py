@@ -377,8 +377,8 @@ def _large_enough(loss: Any, d: int, n: int, k: int) -> None:
     if loss < _SMALLEST_LOSS:
         raise ArithmeticError(
             f"optimal_gd_plus_plus: with dimension {d}, samples {n} and {k} layers "
-            f"the loss falls below {_SMALLEST_LOSS:g} a dimension, where float64 cannot "
-            "find the best of them; take fewer samples or layers"
+            f"the loss falls below {_SMALLEST_LOSS:g} a dimension, where float64 "
+            "cannot find the best of them; take fewer samples or layers"
         )
 
 

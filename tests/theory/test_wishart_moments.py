@@ -124,7 +124,7 @@ def test_matrix_moments_by_sampling():
     assert np.max(np.abs(draws.mean(axis=0) - exact) / error) < 4
 
 
-@pytest.mark.parametrize(("route", "most"), zip(ROUTES, MOST, strict=True))
+@pytest.mark.parametrize(("route", "most"), list(zip(ROUTES, MOST, strict=True)))
 def test_bad_sizes(route, most, unchecked):
     order = f"`order` must be an integer from 1 to {most:,}"
     for arguments, message in (
