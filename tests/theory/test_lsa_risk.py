@@ -388,7 +388,7 @@ EYE, ONES = jnp.eye(2), jnp.ones(2)
         ),
         (
             lambda: sample_complexity(EYE, math.nan),
-            "sample_complexity: `accuracy` must be finite, got nan",
+            "sample_complexity: `accuracy` must be > 0 and finite, got nan",
         ),
     ],
 )

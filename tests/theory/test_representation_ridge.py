@@ -146,7 +146,7 @@ FEATURES, LABELS = _instance(3, 5)
         ),
         (
             lambda: mean_performance_gap(5, 3, 12, 0.0),
-            "mean_performance_gap: `noise_variance` must be > 0, got 0.0",
+            "mean_performance_gap: `noise_variance` must be > 0 and finite, got 0.0",
         ),
         (
             lambda: sampled_performance_gap(jax.random.key(0), 5, 3, 12, TAU, draws=1),
