@@ -12,7 +12,7 @@ from iclab import show
 
 # A mean that fewer draws carry has no error bar, and one of which a single draw is more
 # than this share is no estimate.
-FEWEST, LARGEST_SHARE = 100, 1 / 20
+FEWEST_EFFECTIVE, LARGEST_SHARE = 100, 1 / 20
 
 
 class HeavyTails(UserWarning):

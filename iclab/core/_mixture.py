@@ -84,7 +84,7 @@ class Mixture(eqx.Module):
             require(own == d, "directions", f"of dimension {d}", own)
             u = self.directions[jax.random.randint(key, draws, 0, len(self.directions))]
         s = jnp.resize(jnp.array(self.scales), draws)
-        return jnp.eye(d) + (s - 1)[:, None, None] * u[:, :, None] * u[:, None, :]
+        return jnp.eye(d)[None] + jnp.einsum("b,bi,bj->bij", s - 1, u, u)
 
     def weights(
         self, covariances: Float[Array, "draws d d"], samples: Natural
@@ -126,9 +126,10 @@ def log_mean_on_sphere(eigenvalues: Float[Array, "*draws d"]) -> Float[Array, "*
     t, weight = _contour(d)
     gap = top - m
     size = 1 + gap  # divided out, so that no product of d factors overflows
-    factors = jnp.sqrt((t[:, None] + gap[..., None, :]) / size[..., None, :])
+    points = t.reshape(*[1] * (m.ndim - 1), -1, 1)
+    factors = jnp.sqrt((points + gap[..., None, :]) / size[..., None, :])
     # The upper half of the contour; the lower half has the conjugate values.
-    integral = jnp.sum(jnp.imag(weight / jnp.prod(factors, axis=-1)), axis=-1)
+    integral = jnp.imag((1 / jnp.prod(factors, axis=-1)) @ weight)
     outside = top[..., 0] - jnp.sum(jnp.log(size), axis=-1) / 2
     return outside + jnp.log(integral) + math.lgamma(d / 2)
 
