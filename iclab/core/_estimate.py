@@ -1,6 +1,6 @@
 """A mean over draws, its error, and how many draws carry it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import equinox as eqx
@@ -32,6 +32,15 @@ class Estimate(eqx.Module):
     draws: int = eqx.field(static=True)
     effective: PyTree[Array] = None
     largest_share: PyTree[Array] = None
+
+    def part(self, choose: Callable[[PyTree[Array]], PyTree[Array]]) -> "Estimate":
+        """The estimate of what `choose` takes from the tree of means."""
+        carried = [
+            None if one is None else choose(one)
+            for one in (self.effective, self.largest_share)
+        ]
+        mean, error = choose(self.mean), choose(self.standard_error)
+        return Estimate(mean, error, self.draws, *carried)
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.mean, self.standard_error))
