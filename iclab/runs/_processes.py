@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from iclab._memory import give_back
+from iclab._memory import give_back, keep_freed_memory
 from iclab._reader import Natural, Whole, checked
 from iclab.runs._cache import CACHE_FOLDER, compilation_cache, replace_damaged
 from iclab.runs._environment import SAFE_PATH, on_cpu, on_gpu, one_thread
@@ -283,6 +283,7 @@ def _death(code: int | None) -> str:
 
 def _serve(pipe: Connection, safe_path: bool, programs: str | None) -> None:
     """Do the jobs that come through the pipe, until it or the parent is gone."""
+    keep_freed_memory()
     if not safe_path:
         # What a job starts itself is as its user has it.
         del os.environ[SAFE_PATH]

@@ -1,5 +1,6 @@
 """Jobs for the tests to run."""
 
+import ctypes
 import os
 import sys
 import time
@@ -45,6 +46,21 @@ def environment(config, seed):
 def path(config, seed):
     """Where modules are looked for."""
     return {"path": sys.path}
+
+
+def mapped(config, seed):
+    """Whether glibc gives a large block a mapping of its own, as it does by default."""
+    library = ctypes.CDLL(None)
+    # Ten numbers, of which the fourth counts such blocks.
+    library.mallinfo.restype = type(
+        "Facts",
+        (ctypes.Structure,),
+        {"_fields_": [(f"field_{i}", ctypes.c_int) for i in range(10)]},
+    )
+    library.malloc.restype = ctypes.c_void_p
+    before = library.mallinfo().field_3
+    assert library.malloc(ctypes.c_size_t(2**28))
+    return {"mapped": library.mallinfo().field_3 > before}
 
 
 def hold(config, seed):
