@@ -32,8 +32,8 @@ if TYPE_CHECKING:
         EngineProblem as EngineProblem,
         Event as Event,
         Outcome as Outcome,
+        Progressed as Progressed,
         Started as Started,
-        Told as Told,
     )
     from iclab.runs._function_code import function_digest as function_digest
     from iclab.runs._job import Device as Device, Job as Job, Result as Result

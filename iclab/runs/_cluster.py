@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from iclab._reader import checked
 from iclab.runs._environment import one_thread
-from iclab.runs._events import EngineProblem, Event, Outcome, Started, Told, attempt
+from iclab.runs._events import (
+    EngineProblem,
+    Event,
+    Outcome,
+    Progressed,
+    Started,
+    attempt,
+)
 from iclab.runs._identity import Identity, differences, identity, outside
 from iclab.runs._job import Job
 
@@ -151,7 +158,7 @@ def _follow(
             started.add(key)
             yield Started(waiting[key])
         if said:
-            yield Told(waiting[key], *said)
+            yield Progressed(waiting[key], *said)
         elif not isinstance(item, str):
             outcome = _outcome(item, waiting.pop(key))
             # Lets the worker forget the result.

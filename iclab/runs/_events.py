@@ -25,7 +25,7 @@ class Started:
 
 @checked
 @dataclass(frozen=True)
-class Told:
+class Progressed:
     """How far a job says it is, from 0 to 1, and a few words of its own."""
 
     job: Job
@@ -47,7 +47,7 @@ class Outcome:
     cpu_seconds: Seconds | None = None
 
 
-Event = Started | Told | Outcome
+Event = Started | Progressed | Outcome
 
 # What runs jobs. Each job ends with one outcome; one job's failure stops no other.
 Engine = Callable[[Sequence[Job]], Iterator[Event]]

@@ -105,7 +105,7 @@ class Display:
             task.begun, task.first, task.share = time.monotonic(), share, share
             self._changed(task)
 
-    def told(self, name: str, share: float, words: str = "") -> None:
+    def progressed(self, name: str, share: float, words: str = "") -> None:
         """So much of a task is done; without a name, what the whole is at."""
         if name:
             task = self._task(name)

@@ -7,8 +7,8 @@ from iclab.runs import (
     Job,
     Outcome,
     Processes,
+    Progressed,
     Store,
-    Told,
     at_bench,
     bench,
     parts,
@@ -102,7 +102,7 @@ def test_work_that_is_forced_begins_at_its_beginning(tmp_path):
 
 def test_processes_pass_on_what_their_jobs_tell():
     events = list(run_jobs([Job("tests.runs.work:talk", {})], engine=Processes(1)))
-    said = [event for event in events if isinstance(event, Told)]
+    said = [event for event in events if isinstance(event, Progressed)]
     assert [(one.fraction, one.words) for one in said] == [(0.25, "a"), (1.0, "b")]
     assert isinstance(events[-1], Outcome)
     assert events[-1].result == {"done": True}
