@@ -217,8 +217,7 @@ def _computes(tree: ast.Module) -> bool:
     return not any(
         isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Constant)
-        and node.value.value is False
-        and any(isinstance(t, ast.Name) and t.id == _MARK for t in node.targets)
+        and ast.unparse(node) == f"{_MARK} = False"
         for node in tree.body
     )
 
@@ -243,9 +242,9 @@ def _library(package: str) -> bytes | None:
 
 def _distributions(package: str) -> list[str]:
     try:
-        return [_plain(importlib.metadata.distribution(package).name)]
+        return [_normal(importlib.metadata.distribution(package).name)]
     except importlib.metadata.PackageNotFoundError:
-        return sorted(set(map(_plain, _packages().get(package, ()))))
+        return sorted(set(map(_normal, _packages().get(package, ()))))
 
 
 @functools.cache
@@ -273,9 +272,13 @@ def _requirements(distribution: str) -> tuple[str, ...]:
         required = importlib.metadata.requires(distribution) or ()
     except importlib.metadata.PackageNotFoundError:
         return ()
-    plain = (text for text in required if not re.search(r";.*\bextra\b", text))
-    return tuple(_plain(re.split(r"[^A-Za-z0-9._-]", text)[0]) for text in plain)
+    return tuple(
+        _normal(re.split(r"[^A-Za-z0-9._-]", text)[0])
+        for text in required
+        if not re.search(r";.*\bextra\b", text)
+    )
 
 
-def _plain(name: str) -> str:
+def _normal(name: str) -> str:
+    """A distribution's name as all that mean it are written."""
     return re.sub(r"[-_.]+", "-", name).lower()
