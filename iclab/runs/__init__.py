@@ -12,8 +12,8 @@ if TYPE_CHECKING:
         Bench as Bench,
         at_bench as at_bench,
         bench as bench,
-        parts as parts,
-        tell as tell,
+        job_parts as job_parts,
+        progress as progress,
     )
     from iclab.runs._cache import Cache as Cache, keep_programs as keep_programs
     from iclab.runs._cluster import Cluster as Cluster

@@ -123,7 +123,7 @@ def _source(module: str) -> _Source | None:
     if key not in PARSED:
         try:
             tree = ast.parse(content)
-        except (SyntaxError, ValueError):  # an extension, or a mistake told later
+        except (SyntaxError, ValueError):  # an extension, or an error when it is run
             return _Source(digest)
         text = content.decode(errors="replace")
         PARSED[key] = tuple({*_imports(tree, text, package)}), _computes(tree)
@@ -226,7 +226,7 @@ def _computes(tree: ast.Module) -> bool:
 def _library(package: str) -> bytes | None:
     """What names an installed package without reading it; None if it is to be read.
 
-    Read are iclab and what is built on it, as a room is.
+    Read are iclab and what is built on it, as another's papers are.
     """
     if package == _OWN:
         return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iclab._reader import Seconds, checked
-from iclab.runs._bench import Bench, Tell, at_bench
+from iclab.runs._bench import Bench, Report, at_bench
 from iclab.runs._job import Job, Result, plain_result
 
 
@@ -53,14 +53,14 @@ Event = Started | Progressed | Outcome
 Engine = Callable[[Sequence[Job]], Iterator[Event]]
 
 
-def attempt(job: Job, tell: Tell | None = None) -> Outcome:
+def attempt(job: Job, report: Report | None = None) -> Outcome:
     """Do a job here and now; what stops it becomes a traceback.
 
-    While it runs, `tell` hears how far it is.
+    While it runs, `report` is called with its progress.
     """
     start, cpu = time.perf_counter(), time.process_time()
     folder = None if job.folder is None else Path(job.folder)
-    place = Bench(folder, tell, job.precision)
+    place = Bench(folder, report, job.precision)
     before = place.spent()
     try:
         with at_bench(place):

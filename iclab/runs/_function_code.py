@@ -134,42 +134,42 @@ class _Walk:
         """Anything else: what wraps a function, holds numbers, or can be sent."""
         kind, wrapped = type(value).__qualname__, getattr(value, "__wrapped__", None)
         if isinstance(value, functools.partial):
-            parts: Any = (value.func, value.args, value.keywords)
+            content: Any = (value.func, value.args, value.keywords)
         elif callable(value) and wrapped is not None:  # jax.jit, caches
-            parts = wrapped
+            content = wrapped
         elif isinstance(value, (types.BuiltinFunctionType, types.MethodType)):
-            parts = (value.__name__, value.__self__)
+            content = (value.__name__, value.__self__)
         elif isinstance(value, (staticmethod, classmethod)):
-            parts = value.__func__
+            content = value.__func__
         elif isinstance(value, property):
-            parts = (value.fget, value.fset, value.fdel)
+            content = (value.fget, value.fset, value.fdel)
         elif isinstance(value, types.GenericAlias):
-            parts = (value.__origin__, value.__args__)
+            content = (value.__origin__, value.__args__)
         elif isinstance(value, _DESCRIPTORS):
-            parts = value.__name__
+            content = value.__name__
         elif hasattr(value, "__array__"):
             yield from self._array(value)
             return
         else:
-            parts = _reduced(value)
+            content = _reduced(value)
         yield kind.encode()
-        yield from self.value(parts)
+        yield from self.value(content)
 
 
 def _reduced(value: Any) -> Any:
     """What `pickle` would keep of an object."""
     try:
-        parts = value.__reduce_ex__(4)
+        content = value.__reduce_ex__(4)
     except Exception as reason:
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
         raise ValueError(
             f"function_digest: a value that the function uses has no lasting name,"
             f" a {kind} ({reason}): make it inside the function, or pass it as a number"
         ) from None
-    if isinstance(parts, str):
-        return parts
+    if isinstance(content, str):
+        return content
     # Iterators over what a list or dict inside the object holds.
-    return tuple(list(one) if hasattr(one, "__next__") else one for one in parts)
+    return tuple(list(one) if hasattr(one, "__next__") else one for one in content)
 
 
 def _contents(cell: types.CellType) -> Any:

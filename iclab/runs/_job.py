@@ -68,13 +68,13 @@ class Job:
         """Hash of configuration, seed and code: the name of the job's result."""
         rule, found = "plain JSON values", short(self.config)
         require(is_json(self.config), "config", rule, found)
-        parts = {
+        facts = {
             "function": self.function,
             "config": self.config,
             "seed": self.seed,
             "code": code_digest(self.modules),
         }
-        text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
+        text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def kept_in(self, folder: str | os.PathLike[str] | None) -> "Job":

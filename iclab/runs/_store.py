@@ -209,9 +209,9 @@ class Store:
         """
         if not replace and self.has(job):
             return
-        plain = plain_result(result)
-        arrays = {n: v for n, v in plain.items() if isinstance(v, np.ndarray)}
-        values = {name: v for name, v in plain.items() if name not in arrays}
+        found = plain_result(result)
+        arrays = {n: v for n, v in found.items() if isinstance(v, np.ndarray)}
+        values = {name: v for name, v in found.items() if name not in arrays}
         folder = self.folder(job)
         with self._writing():
             refuse_links(self.root, self._name(folder))

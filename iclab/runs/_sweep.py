@@ -160,7 +160,7 @@ def _follow(events: Iterator[Event], show: Display, folder: Path) -> None:
 def _programs() -> Path | None:
     """Where processes keep what they compile, so that a killed sweep need not again."""
     if CACHE_FOLDER in os.environ:
-        return None  # whoever has told JAX where is not contradicted
+        return None  # the user has set JAX's own variable
     try:
         cache = Cache()
     except EngineProblem as problem:

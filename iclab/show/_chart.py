@@ -69,7 +69,7 @@ STYLES = (
 
 @dataclass(frozen=True)
 class Axis:
-    """A range of numbers, on a plain or a logarithmic scale."""
+    """A range of numbers, on a linear or a logarithmic scale."""
 
     label: str
     low: float
@@ -77,7 +77,7 @@ class Axis:
     log: bool = False
     whole: bool = False
 
-    def part(self, value: float) -> float:
+    def position(self, value: float) -> float:
         """Where a value lies, 0 at the low end and 1 at the high end."""
         if not self.log:
             return (value - self.low) / (self.high - self.low)
@@ -94,12 +94,12 @@ class Axis:
             last = math.floor(high / step + 1e-9)
             return [round(i * step, 12) for i in range(first, last + 1)]
         decades = math.log10(self.high / self.low)
-        parts = (1, 2, 5) if decades <= 2.2 else (1,)
+        factors = (1, 2, 5) if decades <= 2.2 else (1,)
         every = max(1, math.ceil(decades / 7))
         powers = range(
             math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1
         )
-        found = [p * 10.0**e for e in powers if e % every == 0 for p in parts]
+        found = [p * 10.0**e for e in powers if e % every == 0 for p in factors]
         edge = 1 + 1e-9
         return [one for one in found if self.low / edge <= one <= self.high * edge]
 
@@ -107,7 +107,7 @@ class Axis:
 def around(
     values: Iterable[Any], label: str, *, log: bool = False, zero: bool = False
 ) -> Axis:
-    """An axis with room for all finite values; `zero` keeps zero in sight."""
+    """An axis that shows all finite values; with `zero`, zero too."""
     every = [one for some in values for one in _floats(some) if math.isfinite(one)]
     every = [one for one in every if one > 0 or not log] or [1.0]
     low, high = min(every), max(every)
@@ -116,8 +116,8 @@ def around(
         return Axis(label, low, high if high / low > 1.5 else 1.5 * low, log=True)
     if zero:
         low, high = min(low, 0.0), max(high, 0.0)
-    room = 0.06 * (high - low) or 0.5 * abs(high) or 1.0
-    return Axis(label, low if zero and low == 0 else low - room, high + room)
+    margin = 0.06 * (high - low) or 0.5 * abs(high) or 1.0
+    return Axis(label, low if zero and low == 0 else low - margin, high + margin)
 
 
 class Chart:
@@ -277,8 +277,8 @@ class Chart:
 
     def _at(self, x: float, y: float) -> tuple[float, float]:
         f = self.frame()
-        across = f["left"] + self.x.part(x) * (f["right"] - f["left"])
-        up = f["bottom"] - self.y.part(y) * (f["bottom"] - f["top"])
+        across = f["left"] + self.x.position(x) * (f["right"] - f["left"])
+        up = f["bottom"] - self.y.position(y) * (f["bottom"] - f["top"])
         # Far outside is far enough: huge numbers are no coordinates.
         return min(max(across, -1e4), 1e4), min(max(up, -1e4), 1e4)
 
@@ -322,13 +322,13 @@ class Chart:
     def _rows(self) -> list[list[tuple[str, Style, str]]]:
         """Entries of the legend, in as many rows as they need."""
         rows: list[list[tuple[str, Style, str]]] = []
-        room = 0.0
+        free = 0.0
         for entry in self._legend:
             wide = 44 + _LETTER * len(entry[0])
-            if not rows or room < wide:
-                rows, room = [*rows, []], self.width - 76
+            if not rows or free < wide:
+                rows, free = [*rows, []], self.width - 76
             rows[-1].append(entry)
-            room -= wide
+            free -= wide
         return rows
 
     def _keys(self) -> str:
@@ -377,12 +377,12 @@ def curves(
     return chart.svg()
 
 
-def diverging(part: float) -> str:
+def diverging(value: float) -> str:
     """Colour of a number between −1 and 1: purple, white, orange."""
-    part = min(max(part, -1.0), 1.0) if math.isfinite(part) else 0.0
-    end = (179, 88, 6) if part > 0 else (84, 39, 136)
+    value = min(max(value, -1.0), 1.0) if math.isfinite(value) else 0.0
+    end = (179, 88, 6) if value > 0 else (84, 39, 136)
     middle = (247, 247, 247)
-    mixed = (round(m + (e - m) * abs(part)) for m, e in zip(middle, end, strict=True))
+    mixed = (round(m + (e - m) * abs(value)) for m, e in zip(middle, end, strict=True))
     return "#" + "".join(f"{one:02x}" for one in mixed)
 
 

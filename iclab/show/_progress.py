@@ -279,7 +279,7 @@ class Terminal(Display):
             quiet = "dim" if state == "waiting" else "bold" if task.running else ""
             style = VERDICTS[state].terminal if state in VERDICTS else quiet
             rows.add_row(Text(name), Text(state, style), *map(Text, rest))
-        # Room for the `^C` that a terminal writes: it must not begin another line.
+        # Space for the `^C` that a terminal writes: it must not begin another line.
         line = Table.grid(padding=(0, 1, 0, 0))
         line.add_column(width=min(24, wide // 4))
         line.add_column(no_wrap=True, max_width=max(wide * 3 // 4 - 6, 10))

@@ -105,10 +105,10 @@ def compiled(config, seed):
 
 def talk(config, seed):
     """Says how far it is."""
-    from iclab.runs import tell
+    from iclab.runs import progress
 
-    tell(0.25, "a")
-    tell(1.0, "b")
+    progress(0.25, "a")
+    progress(1.0, "b")
     return {"done": True}
 
 
