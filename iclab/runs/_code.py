@@ -14,7 +14,7 @@ import importlib.util
 import re
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -29,10 +29,8 @@ _INSTALLED = {"site-packages", "dist-packages"}
 # gives others their names) is no part of what a job reaches, nor is what it imports.
 _MARK = "__computes__"
 
-
 _ATTRIBUTES = re.compile(r"(?<![\w.])([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)+)")
 _BY_NAME = re.compile(r"""import(?:_module|__)\(\s*["'](\.*)([\w.]+)["']""")
-
 
 # What files import and whether they compute, by their content and their package. To
 # parse all files takes longer than to read them.
@@ -41,13 +39,10 @@ PARSED: dict[str, tuple[tuple[str, ...], bool]] = {}
 _MODULE = re.compile(r"\w+(\.\w+)*")
 Modules = Annotated[
     tuple[str, ...],
-    Rule("names of modules as package.module", lambda all: are_modules(all)),
+    Rule(
+        "names of modules as package.module", lambda n: all(map(_MODULE.fullmatch, n))
+    ),
 ]
-
-
-def are_modules(names: Iterable[str]) -> bool:
-    """Whether these may be names of modules."""
-    return all(_MODULE.fullmatch(name) for name in names)
 
 
 def reread_sources() -> None:
@@ -206,11 +201,10 @@ def _statements(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
 
 def _absolute(module: str | None, package: str, level: int) -> str:
     """The module that `from ..module import` names inside `package`."""
-    if level == 0:
-        return module or ""
-    words = package.split(".")
-    base = words[: len(words) - level + 1]
-    return ".".join([*base, *([module] if module else [])]) if base else ""
+    try:
+        return importlib.util.resolve_name("." * level + (module or ""), package)
+    except ImportError:  # beyond the outermost package
+        return ""
 
 
 def _computes(tree: ast.Module) -> bool:
