@@ -44,6 +44,7 @@ def sweep(
     force: bool = False,
     quiet: bool = False,
     display: Display | None = None,
+    engine: Engine | None = None,
 ) -> Sweep:
     """Call `function` at every point of `grid`, with every seed, and keep the answers.
 
@@ -57,8 +58,8 @@ def sweep(
 
     `jobs` processes do the work, one for each core by default, or the workers of a Dask
     scheduler at `cluster`. `seeds` are 0, 1, … of a number, or a list of their own.
-    `force` computes again what is there. A `display` of one's own shows how far it is;
-    `quiet` shows nothing.
+    `force` computes again what is there. `quiet` shows no progress. A `display` and an
+    `engine` of one's own show the progress and do the work instead.
     """
     import cloudpickle
 
@@ -86,10 +87,9 @@ def sweep(
     ]
     plan = {"format": _FORMAT, **plan, "jobs": [job.digest for job in work]}
     store.write(folder / _PLAN, (json.dumps(signed(plan), indent=1) + "\n").encode())
-    engine: Engine
-    if cluster is not None:
+    if engine is None and cluster is not None:
         engine = Cluster(cluster)
-    else:
+    elif engine is None:
         engine = Processes(jobs or usable_cores(), cache=_programs())
     events = run_jobs(work, store=store, engine=engine, force=force)
     usual = usual_display(quiet=quiet, out=sys.stderr, patience=0.0)

@@ -39,7 +39,8 @@ def die(config, seed):
 def environment(config, seed):
     """What a worker finds."""
     names = ("XLA_FLAGS", "OMP_NUM_THREADS", "JAX_COMPILATION_CACHE_DIR")
-    names += ("PYTHONSAFEPATH",)
+    names += ("PYTHONSAFEPATH", "JAX_PLATFORMS", "ICLAB_DEVICE")
+    names += ("CUDA_VISIBLE_DEVICES", "XLA_PYTHON_CLIENT_PREALLOCATE")
     return {name: os.environ.get(name, "") for name in names} | {"pid": os.getpid()}
 
 
