@@ -180,7 +180,7 @@ class _Seat:
         process = context.Process(target=_serve, args=(theirs, *known), daemon=True)
         with _surroundings({**variables, SAFE_PATH: "1"}), _interrupts_held():
             process.start()
-        self._process = process
+            self._process = process
         theirs.close()
 
     def event(self) -> Progressed | Outcome | None:
