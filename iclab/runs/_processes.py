@@ -10,7 +10,6 @@ import threading
 import time
 import types
 import warnings
-from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
@@ -101,7 +100,7 @@ class _Line:
     """
 
     def __init__(self, jobs: Iterable[Job]):
-        self._jobs = deque(jobs)
+        self._jobs = list(jobs)
         self._ahead: set[Hashable] = set()
         self._ended: set[Hashable] = set()
 
@@ -110,19 +109,11 @@ class _Line:
 
     def next(self) -> Job:
         """Take the job to begin now out of the line."""
-        waits = self._ahead - self._ended
+        first, waits = self._jobs[0], self._ahead - self._ended
         # Processes begin anew between jobs that are compiled in two ways.
-        quick = self._jobs[0].quick
-        place = next(
-            (
-                place
-                for place, job in enumerate(self._jobs if waits else ())
-                if job.quick == quick and _kind(job) not in waits
-            ),
-            0,
-        )
-        job = self._jobs[place]
-        del self._jobs[place]
+        fit = (job for job in self._jobs if job.quick == first.quick)
+        job = next((job for job in fit if _kind(job) not in waits), first)
+        self._jobs.remove(job)
         self._ahead.add(_kind(job))
         return job
 
