@@ -89,7 +89,7 @@ class AtWork(Hook):
         words = ""
         if course.step > course.first:
             words = f"loss {np.mean(course.losses[-1]):.3g}"
-        self._bench.heard(course.step / course.steps, words)
+        self._bench.progress(course.step / course.steps, words)
         last = course.step == course.steps
         if course.step > course.first and self._keeper.due(last=last):
             self._keeper.save(course.step, course.state)

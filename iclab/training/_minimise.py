@@ -157,7 +157,7 @@ def _watched(
         done = int(state.step)
         took = time.monotonic() - start
         count = max(1, min(2 * count, int(count * _CALL_SECONDS / max(took, 1e-3))))
-        here.heard(done / max_steps, f"loss {float(state.losses[done]):.3g}")
+        here.progress(done / max_steps, f"loss {float(state.losses[done]):.3g}")
         if keeper.due(last=done == max_steps):
             keeper.save(done, _kept(state, done))
     if keeper.due(last=True):

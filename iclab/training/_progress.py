@@ -42,7 +42,7 @@ class Progress(Hook):
             words += f" {number(np.mean(course.losses[-1]), 4)}"
             rate = float(f"{course.rate:.3g}")
             words += f" · {number(rate)} steps/s" if rate else ""
-            self._display.told(course.name, step / steps, words)
+            self._display.progressed(course.name, step / steps, words)
 
     def close(self) -> None:
         if self._display is not None:

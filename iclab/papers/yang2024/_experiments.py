@@ -24,7 +24,7 @@ from iclab.evidence import setting
 from iclab.models import Encoder, MultiHeadSoftmax
 from iclab.papers import _drawing as drawing
 from iclab.papers._training_runs import quick_key, shared_key
-from iclab.runs import parts as job_parts
+from iclab.runs import job_parts
 from iclab.tasks import GaussianCoefficients, Representation
 from iclab.theory import representation_infimum
 from iclab.training import Exact, Hook, Trained, descend, exact_gap, fit

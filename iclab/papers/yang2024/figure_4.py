@@ -32,7 +32,7 @@ from iclab.papers.yang2024._experiments import (
     train_and_slow_down,
     train_one_layer,
 )
-from iclab.runs import parts as job_parts
+from iclab.runs import job_parts
 
 # Fewer heads than N broken, N or more drawn through.
 _COLORS = (
