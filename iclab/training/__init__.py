@@ -1,10 +1,11 @@
 """Ways to train: gradient flow, gradient descent, stochastic gradients."""
 
+from iclab._renamed import renamed
 from iclab.training._checkpoint import (
     Checkpoints as Checkpoints,
     OtherConfiguration as OtherConfiguration,
 )
-from iclab.training._core import Course as Course, fit as fit
+from iclab.training._core import TrainingRun as TrainingRun, fit as fit
 from iclab.training._curriculum import (
     Curriculum as Curriculum,
     Ramp as Ramp,
@@ -21,7 +22,7 @@ from iclab.training._gradient_flow import (
 from iclab.training._hooks import (
     EarlyStopping as EarlyStopping,
     Hook as Hook,
-    Record as Record,
+    Recorder as Recorder,
     Validation as Validation,
 )
 from iclab.training._in_context import InContext as InContext
@@ -30,7 +31,7 @@ from iclab.training._looped import (
     fit_loops as fit_loops,
     looped_gradient_flow as looped_gradient_flow,
 )
-from iclab.training._losses import Huber as Huber, squared as squared
+from iclab.training._losses import HuberLoss as HuberLoss, squared as squared
 from iclab.training._lsa_gradient_flow import (
     lsa_gradient_flow as lsa_gradient_flow,
 )
@@ -59,3 +60,7 @@ from iclab.training._trained_lsa import (
     trained_lsa as trained_lsa,
 )
 from iclab.training._trainer import train as train
+
+__getattr__ = renamed(
+    __name__, {"Course": "TrainingRun", "Huber": "HuberLoss", "Record": "Recorder"}
+)

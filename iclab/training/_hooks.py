@@ -20,12 +20,12 @@ from iclab.core import (
 from iclab.training._problem import AbstractProblem, drawn
 
 
-def _is_course(value: Any) -> bool:
+def _is_run(value: Any) -> bool:
     parts = ("step", "steps", "first", "losses", "name")
     return all(hasattr(value, name) for name in parts)
 
 
-AnyCourse = Annotated[Any, Rule("a `Course`, as `train` gives one", _is_course)]
+AnyRun = Annotated[Any, Rule("a `TrainingRun`, as `train` gives one", _is_run)]
 
 
 @checked
@@ -34,15 +34,15 @@ class Hook:
 
     It is called before the first step and then now and then, whenever the compiled
     program comes up for air, and surely at every multiple of `every` and at the end;
-    `course.due(self.every)` tells these from the others. What a call returns, if it
+    `run.due(self.every)` tells these from the others. What a call returns, if it
     is not None, is the reason why training stops here.
 
     ```python
     class Alarm(Hook):
         every = 100
 
-        def __call__(self, course):
-            if course.due(self.every) and course.losses[-1:].sum() > 10:
+        def __call__(self, run):
+            if run.due(self.every) and run.losses[-1:].sum() > 10:
                 return "the alarm"
     ```
     """
@@ -51,13 +51,13 @@ class Hook:
     # Whether it keeps the state of the training, so that nobody else has to.
     keeps: bool = False
 
-    def begin(self, course: AnyCourse) -> None:
+    def begin(self, run: AnyRun) -> None:
         """Called once, before everything."""
 
-    def __call__(self, course: AnyCourse) -> str | None:
-        """Look at `course`, a `Course`; a reason ends it."""
+    def __call__(self, run: AnyRun) -> str | None:
+        """Look at `run`, a `TrainingRun`; a reason ends it."""
 
-    def stopped(self, course: AnyCourse) -> None:
+    def stopped(self, run: AnyRun) -> None:
         """Called when something ended the training before its last step."""
 
     def close(self) -> None:
@@ -68,12 +68,12 @@ class Hook:
         """What a resumed run must know of this one: it goes into checkpoints."""
         return {}
 
-    def recall(self, memory: dict[str, np.ndarray], course: AnyCourse) -> None:
+    def recall(self, memory: dict[str, np.ndarray], run: AnyRun) -> None:
         """Take up the memory of the run that is resumed."""
 
 
 @checked
-class Record(Hook):
+class Recorder(Hook):
     """Keeps `look(model)` at the start, at every multiple of `every` and at the end."""
 
     def __init__(self, look: Callable[[Any], PyTree], every: Natural):
@@ -82,12 +82,12 @@ class Record(Hook):
         self._values: list[PyTree] = []
         self._steps: list[int] = []
 
-    def __call__(self, course: AnyCourse) -> None:
-        due = course.due(self.every) or not self._steps
-        if due and course.step not in self._steps[-1:]:
-            seen = self._look(course.model)
+    def __call__(self, run: AnyRun) -> None:
+        due = run.due(self.every) or not self._steps
+        if due and run.step not in self._steps[-1:]:
+            seen = self._look(run.model)
             self._values.append(jax.tree.map(np.asarray, seen))
-            self._steps.append(course.step)
+            self._steps.append(run.step)
 
     @property
     def values(self) -> PyTree:
@@ -106,8 +106,8 @@ class Record(Hook):
         leaves = enumerate(jax.tree.leaves(self.values))
         return {"steps": self.steps} | {str(i): leaf for i, leaf in leaves}
 
-    def recall(self, memory: dict[str, np.ndarray], course: AnyCourse) -> None:
-        tree = jax.tree.structure(eqx.filter_eval_shape(self._raw, course.model))
+    def recall(self, memory: dict[str, np.ndarray], run: AnyRun) -> None:
+        tree = jax.tree.structure(eqx.filter_eval_shape(self._raw, run.model))
         leaves = [memory.get(str(i)) for i in range(tree.num_leaves)]
         if all(leaf is not None for leaf in leaves):
             _knows(memory, "steps")
@@ -158,21 +158,21 @@ class Validation(Hook):
         """When it was found."""
         return np.array(self._steps, int)
 
-    def begin(self, course: AnyCourse) -> None:
-        one = not course.runs
-        require(one, "course", "of one model", f"runs {course.runs}")
-        self._samples = course.cast(self._samples)
+    def begin(self, run: AnyRun) -> None:
+        one = not run.runs
+        require(one, "run", "of one model", f"runs {run.runs}")
+        self._samples = run.cast(self._samples)
 
-    def __call__(self, course: AnyCourse) -> None:
-        due = course.due(self.every) or not self._steps
-        if not due or course.step in self._steps[-1:]:
+    def __call__(self, run: AnyRun) -> None:
+        due = run.due(self.every) or not self._steps
+        if not due or run.step in self._steps[-1:]:
             return
         judge = (self._problem, self._samples, self._stage)
-        loss = float(_judged(*judge, course.model))
+        loss = float(_judged(*judge, run.model))
         if not loss >= min(self._losses, default=np.inf):
-            self.best = course.model
+            self.best = run.model
         self._losses.append(loss)
-        self._steps.append(course.step)
+        self._steps.append(run.step)
 
     @property
     def memory(self) -> dict[str, np.ndarray]:
@@ -180,12 +180,12 @@ class Validation(Hook):
         best = {f"best.{i}": np.asarray(leaf) for i, leaf in leaves}
         return {"losses": self.losses, "steps": self.steps, **best}
 
-    def recall(self, memory: dict[str, np.ndarray], course: AnyCourse) -> None:
+    def recall(self, memory: dict[str, np.ndarray], run: AnyRun) -> None:
         _knows(memory, "losses", "steps")
         self._losses, self._steps = (
             memory[name].tolist() for name in ("losses", "steps")
         )
-        arrays, rest = eqx.partition(course.model, eqx.is_array)
+        arrays, rest = eqx.partition(run.model, eqx.is_array)
         tree = jax.tree.structure(arrays)
         places = [f"best.{i}" for i in range(tree.num_leaves)]
         _knows(memory, *places)
@@ -212,12 +212,12 @@ class EarlyStopping(Hook):
         self._patience = patience
         self._margin = margin
 
-    def begin(self, course: AnyCourse) -> None:
-        here = self._validation in course.hooks
+    def begin(self, run: AnyRun) -> None:
+        here = self._validation in run.hooks
         rule = "among the hooks too"
         require(here, "validation", rule, "another")
 
-    def __call__(self, course: AnyCourse) -> str | None:
+    def __call__(self, run: AnyRun) -> str | None:
         losses = self._validation.losses
         bounds = np.minimum.accumulate(losses[:-1]) - self._margin
         fell = np.flatnonzero(losses[1:] < bounds)

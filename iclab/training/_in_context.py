@@ -26,8 +26,8 @@ class InContext(AbstractProblem):
     where all points follow the law of the examples. It takes a model that has
     `predictions(inputs, labels)`, such as `models.GPT2`; one with `batch_predictions`
     too is asked for all prompts at once. `"final"` looks at the query only, in what the
-    task itself samples, and takes any predictor. `loss` is `squared`, `Huber(1.0)` or
-    any function of predictions and targets, number by number.
+    task itself samples, and takes any predictor. `loss` is `squared`,
+    `HuberLoss(1.0)` or any function of predictions and targets, number by number.
 
     Source: zhang2023, Appendix E (all positions), (3.8) without its 1/2 (the query).
     """

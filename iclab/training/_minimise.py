@@ -10,14 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jax.core import Tracer
 from jaxtyping import Array, Float, PyTree
 
-from iclab.core import (
-    Size,
-    checked,
-    require,
-)
+from iclab.core import NonNegativeFloat, Size, checked, is_traced, require
 from iclab.runs import bench
 from iclab.training._at_work import Keeper
 from iclab.training._starts import parameters, scalar
@@ -47,7 +42,7 @@ def minimise(
     start: ParametersT,
     *,
     max_steps: Size = 500,
-    tolerance: float = 1e-8,
+    tolerance: NonNegativeFloat = 1e-8,
     memory: Size = 20,
 ) -> Trained[ParametersT]:
     """Minimise a deterministic `loss` by L-BFGS from `start`, a pytree of arrays.
@@ -62,19 +57,18 @@ def minimise(
     tells how far it is, and one that was killed goes on where it was. A `loss` that is
     a Module brings its arrays as arguments, and compiles once for all of its kind.
     """
-    require(tolerance >= 0, "tolerance", "≥ 0", tolerance)
     start = parameters(start)
     scalar(loss, start)
     state = _begin(loss, start, max_steps, memory)
-    if not isinstance(state.norm, Tracer):
+    traced = is_traced(state.norm)
+    if not traced:
         first, slope = float(state.losses[0]), float(state.norm)
         rule, found = "where `loss` is finite", f"{first:.3g} of gradient {slope:.3g}"
         require(math.isfinite(first + slope), "start", rule, found)
-    if isinstance(state.norm, Tracer) or bench() is None:
-        until = jnp.asarray(max_steps)
-        state = _advance(loss, state, until, float(tolerance), memory)
+    if traced or bench() is None:
+        state = _advance(loss, state, jnp.asarray(max_steps), tolerance, memory)
     else:
-        state = _watched(loss, state, max_steps, float(tolerance), memory)
+        state = _watched(loss, state, max_steps, tolerance, memory)
     index = jnp.minimum(jnp.arange(max_steps + 1), state.step)
     return Trained(
         state.parameters,

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from iclab.core import Limit, NonNegative, checked, require
+from iclab.core import Limit, Natural, NonNegative, checked, require
 from iclab.models import Encoder, MultiHeadSoftmax
 from iclab.tasks import Representation
 from iclab.theory import (
@@ -82,10 +82,10 @@ def train_exact(
     model: MultiHeadSoftmax,
     task: Representation,
     *,
-    steps: int,
+    steps: Natural,
     optimiser: optax.GradientTransformation,
     record: Callable[[MultiHeadSoftmax], PyTree] | None = None,
-    every: int = 256,
+    every: Natural = 256,
     limit: Limit = math.inf,
     show_progress: bool | None = None,
 ) -> Trained[MultiHeadSoftmax]:

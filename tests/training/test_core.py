@@ -20,7 +20,7 @@ from iclab.training import (
     Exact,
     Hook,
     Plan,
-    Record,
+    Recorder,
     Validation,
     fit,
     train,
@@ -81,7 +81,7 @@ def test_runs_side_by_side_are_what_each_does_alone():
     speeds = np.array([1, 3])
     model = _point(2, 3, speeds=speeds[:, None])
     options = {"steps": 5, "batch": 4, "key": KEY}
-    hooks = [Record(lambda model: model.y, every=2)]
+    hooks = [Recorder(lambda model: model.y, every=2)]
     together = fit(PROBLEM, model, SGD, runs=(2, 3), hooks=hooks, **options)
     assert np.shape(together.losses) == (5, 2, 3)
     assert together.records.shape == (4, 2, 3, 2)
@@ -95,8 +95,8 @@ def test_runs_side_by_side_are_what_each_does_alone():
 
 def test_the_history_has_norms_of_gradients_of_any_rank():
     class Norms(Hook):
-        def __call__(self, course):
-            found[:] = course.history[:, 1]
+        def __call__(self, run):
+            found[:] = run.history[:, 1]
 
     found: list[float] = []
     shapes = ((), (3,), (2, 3), (2, 3, 40))
@@ -129,7 +129,7 @@ def test_refusals():
         "EarlyStopping.begin: `validation` must be among the hooks too, got another"
     ):
         fit(PROBLEM, _point(), SGD, steps=1, hooks=[EarlyStopping(validation)])
-    with refused("Validation.begin: `course` must be of one model, got runs (2,)"):
+    with refused("Validation.begin: `run` must be of one model, got runs (2,)"):
         fit(PROBLEM, _point(2), SGD, steps=1, runs=(2,), hooks=[validation])
 
 
@@ -141,16 +141,16 @@ class Diary(Hook):
     def __init__(self, stop):
         self.stop, self.steps, self.words = stop, [], []
 
-    def begin(self, course):
+    def begin(self, run):
         self.words.append("begin")
 
-    def __call__(self, course):
-        if course.due(self.every):
-            self.steps.append(course.step)
-        return "enough" if course.step >= self.stop else None
+    def __call__(self, run):
+        if run.due(self.every):
+            self.steps.append(run.step)
+        return "enough" if run.step >= self.stop else None
 
-    def stopped(self, course):
-        self.words.append(course.stopped_by)
+    def stopped(self, run):
+        self.words.append(run.stopped_by)
 
     def close(self):
         self.words.append("close")
@@ -223,7 +223,7 @@ def test_the_first_checkpoint_comes_early(tmp_path):
     class Look(Hook):
         """What is in the folder."""
 
-        def __call__(self, course):
+        def __call__(self, run):
             seen.append(Checkpoints(tmp_path / "checkpoints").steps())
 
     plan = Plan(9, 4, SGD, precision="float64")

@@ -63,13 +63,13 @@ def test_refusals(unchecked):
         "Optimiser: `method` must be 'adam' or 'adamw' or 'sgd', got 'adagrad'"
     ):
         Optimiser("adagrad")  # pyright: ignore[reportArgumentType]
-    with refused("Optimiser: `learning_rate` must be > 0, got 0.0"):
+    with refused("Optimiser: `learning_rate` must be > 0 and finite, got 0.0"):
         Optimiser(learning_rate=0.0)
     with refused("Optimiser: `weight_decay` must be 0 unless adamw, got 0.1"):
         Optimiser(weight_decay=0.1)
     with refused("Optimiser: `momentum` must be 0 unless sgd, got 0.1"):
         Optimiser(momentum=0.1)
-    with refused("Optimiser: `warmup` must be an integer, got 0.5"):
+    with refused("Optimiser: `warmup` must be an integer from 0 to 2⁶³ − 1, got 0.5"):
         Optimiser(warmup=0.5)  # pyright: ignore[reportArgumentType]
     with refused("Plan: `steps` must be an integer ≥ 1, got 0"):
         Plan(0)
