@@ -10,19 +10,13 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from iclab._reader import Rule
-from iclab.core import (
-    Natural,
-    NonNegative,
-    Size,
-    checked,
-    require,
-)
+from iclab.core import Natural, NonNegative, Size, checked, require
 from iclab.training._problem import AbstractProblem, drawn
 
 
 def _is_run(value: Any) -> bool:
-    parts = ("step", "steps", "first", "losses", "name")
-    return all(hasattr(value, name) for name in parts)
+    names = ("step", "steps", "first", "losses", "name")
+    return all(hasattr(value, name) for name in names)
 
 
 AnyRun = Annotated[Any, Rule("a `TrainingRun`, as `train` gives one", _is_run)]
@@ -73,33 +67,46 @@ class Hook:
 
 
 @checked
-class Recorder(Hook):
-    """Keeps `look(model)` at the start, at every multiple of `every` and at the end."""
+class _Looking(Hook):
+    """Looks at the start, at every multiple of `every` and at the end."""
 
-    def __init__(self, look: Callable[[Any], PyTree], every: Natural):
+    def __init__(self, every: Natural):
         self.every = every
-        self._raw, self._look = look, eqx.filter_jit(look)
-        self._values: list[PyTree] = []
+        self._found: list[Any] = []
         self._steps: list[int] = []
+
+    @property
+    def steps(self) -> Int[np.ndarray, " times"]:
+        """When it looked."""
+        return np.array(self._steps, int)
 
     def __call__(self, run: AnyRun) -> None:
         due = run.due(self.every) or not self._steps
         if due and run.step not in self._steps[-1:]:
-            seen = self._look(run.model)
-            self._values.append(jax.tree.map(np.asarray, seen))
+            self._found.append(self._look(run))
             self._steps.append(run.step)
+
+    def _look(self, run: Any) -> Any:
+        raise NotImplementedError
+
+
+@checked
+class Recorder(_Looking):
+    """Keeps `look(model)` at the start, at every multiple of `every` and at the end."""
+
+    def __init__(self, look: Callable[[Any], PyTree], every: Natural):
+        super().__init__(every)
+        self._raw, self._compiled = look, eqx.filter_jit(look)
+
+    def _look(self, run: Any) -> PyTree:
+        return jax.tree.map(np.asarray, self._compiled(run.model))
 
     @property
     def values(self) -> PyTree:
         """All that was seen, stacked; None before that."""
-        if not self._values:
+        if not self._found:
             return None
-        return jax.tree.map(lambda *leaves: np.stack(leaves), *self._values)
-
-    @property
-    def steps(self) -> Int[np.ndarray, " records"]:
-        """When it was seen."""
-        return np.array(self._steps, int)
+        return jax.tree.map(lambda *leaves: np.stack(leaves), *self._found)
 
     @property
     def memory(self) -> dict[str, np.ndarray]:
@@ -113,11 +120,11 @@ class Recorder(Hook):
             _knows(memory, "steps")
             self._steps = memory["steps"].tolist()
             rows = zip(*leaves, strict=True)
-            self._values = [jax.tree.unflatten(tree, row) for row in rows]
+            self._found = [jax.tree.unflatten(tree, row) for row in rows]
 
 
 @checked
-class Validation(Hook):
+class Validation(_Looking):
     """The loss on `count` samples of `problem` that stay the same, from time to time.
 
     ```python
@@ -141,38 +148,26 @@ class Validation(Hook):
         key: PRNGKeyArray,
         every: Natural = 100,
     ):
-        self.every = every
+        super().__init__(every)
         self.best: Any = None
         self._problem, self._stage = problem, problem.curriculum.last()
-        self._samples = drawn(problem, self._stage, count, key)
-        self._losses: list[float] = []
-        self._steps: list[int] = []
+        keys = jax.random.split(key, count)
+        self._samples = drawn(problem, self._stage, keys)
 
     @property
     def losses(self) -> Float[np.ndarray, " times"]:
         """What was found."""
-        return np.array(self._losses)
-
-    @property
-    def steps(self) -> Int[np.ndarray, " times"]:
-        """When it was found."""
-        return np.array(self._steps, int)
+        return np.array(self._found)
 
     def begin(self, run: AnyRun) -> None:
-        one = not run.runs
-        require(one, "run", "of one model", f"runs {run.runs}")
+        require(not run.runs, "run", "of one model", f"runs {run.runs}")
         self._samples = run.cast(self._samples)
 
-    def __call__(self, run: AnyRun) -> None:
-        due = run.due(self.every) or not self._steps
-        if not due or run.step in self._steps[-1:]:
-            return
-        judge = (self._problem, self._samples, self._stage)
-        loss = float(_judged(*judge, run.model))
-        if not loss >= min(self._losses, default=np.inf):
+    def _look(self, run: Any) -> float:
+        loss = float(_judged(self._problem, self._samples, self._stage, run.model))
+        if not loss >= min(self._found, default=np.inf):
             self.best = run.model
-        self._losses.append(loss)
-        self._steps.append(run.step)
+        return loss
 
     @property
     def memory(self) -> dict[str, np.ndarray]:
@@ -182,9 +177,7 @@ class Validation(Hook):
 
     def recall(self, memory: dict[str, np.ndarray], run: AnyRun) -> None:
         _knows(memory, "losses", "steps")
-        self._losses, self._steps = (
-            memory[name].tolist() for name in ("losses", "steps")
-        )
+        self._found, self._steps = memory["losses"].tolist(), memory["steps"].tolist()
         arrays, rest = eqx.partition(run.model, eqx.is_array)
         tree = jax.tree.structure(arrays)
         places = [f"best.{i}" for i in range(tree.num_leaves)]
@@ -208,14 +201,11 @@ class EarlyStopping(Hook):
         margin: NonNegative = 0.0,
     ):
         self.every = validation.every
-        self._validation = validation
-        self._patience = patience
-        self._margin = margin
+        self._validation, self._patience, self._margin = validation, patience, margin
 
     def begin(self, run: AnyRun) -> None:
         here = self._validation in run.hooks
-        rule = "among the hooks too"
-        require(here, "validation", rule, "another")
+        require(here, "validation", "among the hooks too", "another")
 
     def __call__(self, run: AnyRun) -> str | None:
         losses = self._validation.losses

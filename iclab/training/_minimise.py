@@ -143,7 +143,12 @@ def _watched(
     if found is not None:
         state = jax.tree.map(jnp.asarray, found[1]["search"])
     count, done = 1, int(state.step)
-    while done < max_steps and float(state.norm) > tolerance and not bool(state.stuck):
+
+    def going() -> bool:
+        going = float(state.norm) > tolerance and not bool(state.stuck)
+        return done < max_steps and going
+
+    while going():
         start = time.monotonic()
         # An array: how steps are divided into calls makes no other program.
         until = jnp.asarray(min(done + count, max_steps))
@@ -152,16 +157,10 @@ def _watched(
         took = time.monotonic() - start
         count = max(1, min(2 * count, int(count * _CALL_SECONDS / max(took, 1e-3))))
         here.heard(done / max_steps, f"loss {float(state.losses[done]):.3g}")
-        if keeper.due(last=done == max_steps):
-            keeper.save(done, _kept(state, done))
-    if keeper.due(last=True):
-        keeper.save(done, _kept(state, done))
+        if keeper.due(last=not going()):
+            # Losses are in the state: checkpoints know only the length of history.
+            keeper.save(done, {"search": state, "history": np.zeros((done, 0))})
     return state
-
-
-def _kept(state: _State, step: int) -> dict[str, Any]:
-    # Losses are in the state: of history only its length is known to checkpoints.
-    return {"search": state, "history": np.zeros((step, 0)), "hooks": {}}
 
 
 def _written(records: PyTree, step: Array, parameters: PyTree) -> PyTree:

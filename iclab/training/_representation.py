@@ -40,7 +40,10 @@ def exact_gap(
 
     The task must be noisy (τ > 0) and its λ as in Assumption 1.
     """
-    _centred(task)
+    mean, square = task.law.moments()
+    rule = "one whose `law` has mean 0 and variance 1 (Assumption 1)"
+    found = f"mean {mean:g} and E λ² = {square:g}"
+    require((mean, square) == (0.0, 1.0), "task", rule, found)
     N, tau = task.context_length, task.noise_variance
     return _Gap(task, representation_optimum(task.features, N, tau))
 
@@ -228,10 +231,3 @@ class _Gap(eqx.Module):
         return representation_gap(
             weights, self.optimum, task.features, task.noise_variance
         )
-
-
-def _centred(task: Representation) -> None:
-    mean, square = task.law.moments()
-    rule = "one whose `law` has mean 0 and variance 1 (Assumption 1)"
-    found = f"mean {mean:g} and E λ² = {square:g}"
-    require((mean, square) == (0.0, 1.0), "task", rule, found)

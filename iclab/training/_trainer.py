@@ -12,11 +12,7 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from iclab.core import (
-    Natural,
-    checked,
-    require,
-)
+from iclab.core import Natural, checked, require
 from iclab.runs import assigned_devices
 from iclab.training._core import TrainingRun
 from iclab.training._hooks import Hook, Recorder, Validation
@@ -65,7 +61,15 @@ def train(
     devices = len(assigned_devices())
     rule = f"a multiple of the number of devices, {devices}"
     require(plan.batch % devices == 0, "batch", rule, plan.batch)
-    folder = RunFolder(out, described(plan, problem, model), tensorboard=tensorboard)
+    folder = None
+    if out is not None:
+        folder = RunFolder(
+            out,
+            described(plan, problem, model),
+            every=checkpoint_every,
+            resume=resume,
+            tensorboard=tensorboard,
+        )
     return TrainingRun(
         "train",
         problem,
@@ -78,8 +82,7 @@ def train(
             *([] if record is None else [Recorder(record, log_every)]),
             *hooks,
             _Lines(plan, folder, log_every, report),
-            _Checkpointing(folder, checkpoint_every, resume=resume),
-            *([] if out is None else [_Signals()]),
+            *([] if folder is None else [folder, _Signals()]),
             ShowProgress(show_progress, early=out is not None),
         ],
         precision=plan.precision,
@@ -92,7 +95,7 @@ class _Lines(Hook):
     def __init__(
         self,
         plan: Plan,
-        folder: RunFolder,
+        folder: RunFolder | None,
         every: int,
         report: Callable[[Mapping[str, Any]], None] | None,
     ):
@@ -126,9 +129,9 @@ class _Lines(Hook):
             if isinstance(hook, Validation):
                 row["validation"] = float(hook.losses[-1])
         self._since = step
-        self._folder.write(row)
-        if self._report is not None:
-            self._report(row)
+        for tell in (self._folder and self._folder.write, self._report):
+            if tell is not None:
+                tell(row)
 
     @property
     def memory(self) -> dict[str, np.ndarray]:
@@ -137,40 +140,6 @@ class _Lines(Hook):
     def recall(self, memory: dict[str, np.ndarray], run: TrainingRun) -> None:
         self._since = int(memory["since"])
         self._begun = (run.step, time.perf_counter())
-
-
-class _Checkpointing(Hook):
-    """The whole state in the folder of the run, from which a run begins that resumes.
-
-    The first checkpoint comes early, so that a folder that cannot hold one is known.
-    """
-
-    def __init__(self, folder: RunFolder, every: int, *, resume: bool):
-        self.every = every
-        self.keeps = folder.used
-        self._folder, self._resume = folder, resume
-
-    def begin(self, run: TrainingRun) -> None:
-        found = self._folder.begin(run.state, resume=self._resume)
-        if found is not None:
-            run.restore(*found)
-            run.saved_at = found[0]
-
-    def __call__(self, run: TrainingRun) -> None:
-        new = run.step > run.first
-        if new and (run.due(self.every) or self._folder.last is None):
-            self._save(run, last=run.step == run.steps)
-
-    def stopped(self, run: TrainingRun) -> None:
-        self._save(run, last=True)
-
-    def close(self) -> None:
-        self._folder.close()
-
-    def _save(self, run: TrainingRun, *, last: bool) -> None:
-        if self._folder.writes:
-            self._folder.save(run.step, run.state, last=last)
-            run.saved_at = self._folder.last
 
 
 class _Signals(Hook):
