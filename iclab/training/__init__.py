@@ -11,10 +11,7 @@ from iclab.training._curriculum import (
     Ramp as Ramp,
     Stage as Stage,
 )
-from iclab.training._descent import (
-    descend as descend,
-    descent_path as descent_path,
-)
+from iclab.training._descent import descend as descend, descent_path as descent_path
 from iclab.training._gradient_flow import (
     gradient_flow as gradient_flow,
     integrate_flow as integrate_flow,
@@ -32,12 +29,8 @@ from iclab.training._looped import (
     looped_gradient_flow as looped_gradient_flow,
 )
 from iclab.training._losses import HuberLoss as HuberLoss, squared as squared
-from iclab.training._lsa_gradient_flow import (
-    lsa_gradient_flow as lsa_gradient_flow,
-)
-from iclab.training._minimise import (
-    minimise as minimise,
-)
+from iclab.training._lsa_gradient_flow import lsa_gradient_flow as lsa_gradient_flow
+from iclab.training._minimise import minimise as minimise
 from iclab.training._plan import Optimiser as Optimiser, Plan as Plan
 from iclab.training._problem import (
     AbstractProblem as AbstractProblem,

@@ -85,11 +85,7 @@ class Checkpoints:
         remove_drafts(self.folder)
 
     def load(
-        self,
-        like: Like,
-        configuration: Json,
-        *,
-        warn: Callable[[str], None],
+        self, like: Like, configuration: Json, *, warn: Callable[[str], None]
     ) -> tuple[int, dict[str, Any]] | None:
         """Newest whole checkpoint, as a tree like `like`; None if there is none.
 

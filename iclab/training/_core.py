@@ -15,14 +15,7 @@ import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
-from iclab.core import (
-    Limit,
-    Natural,
-    Size,
-    checked,
-    finite_array,
-    require,
-)
+from iclab.core import Limit, Natural, Size, checked, finite_array, require
 from iclab.runs import assigned_devices
 from iclab.training._at_work import asked_precision, at_work
 from iclab.training._hooks import Hook, Recorder

@@ -17,14 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from iclab.core import (
-    Count,
-    Covariance,
-    Number,
-    PositiveFloat,
-    checked,
-    require,
-)
+from iclab.core import Count, Covariance, Number, PositiveFloat, checked, require
 from iclab.tasks import RandomCovariance
 from iclab.theory import lsa_loss, lsa_loss_random_covariance
 from iclab.training._gradient_flow import integrate_flow

@@ -33,9 +33,7 @@ _KEPT_AT_ONCE = 1 << 26
 
 
 @checked(finite=False)
-def exact_gap(
-    task: Representation,
-) -> Callable[[MultiHeadSoftmax], Float[Array, ""]]:
+def exact_gap(task: Representation) -> Callable[[MultiHeadSoftmax], Float[Array, ""]]:
     """L(θ) − L* as a function of the model: exact, differentiable, down to 1e-30.
 
     The task must be noisy (τ > 0) and its λ as in Assumption 1.
@@ -49,9 +47,7 @@ def exact_gap(
 
 
 @checked(finite=False)
-def exact_loss(
-    task: Representation,
-) -> Callable[[MultiHeadSoftmax], Float[Array, ""]]:
+def exact_loss(task: Representation) -> Callable[[MultiHeadSoftmax], Float[Array, ""]]:
     """The population loss L(θ) of (9) as a function of the model; see `exact_gap`."""
     gap = exact_gap(task)
     infimum = representation_infimum(
