@@ -108,10 +108,14 @@ class TrainingRun(Generic[ModelT]):
             rule = f"of arrays with the axes {self.runs} in front"
             fits = leaf.shape[: len(self.runs)] == self.runs
             require(fits, "model", rule, f"shape {leaf.shape}")
-        self._program = _program(
-            rest,
-            self._keys(jax.random.key(0) if key is None else key),
+        frozen, static = eqx.partition(rest, eqx.is_array)
+        keys = self._keys(jax.random.key(0) if key is None else key)
+        program = _Program(
             problem=problem,
+            frozen=frozen,
+            static=static,
+            key_data=jax.random.key_data(keys),
+            key_kind=jax.random.key_impl(keys),
             optimiser=optimiser,
             # As a rule, neither steps nor seeds make another program.
             steps=1 if is_endless(optimiser) else steps,
@@ -119,10 +123,13 @@ class TrainingRun(Generic[ModelT]):
             runs=self.runs,
             limit=float(limit),
             precision=self.precision,
+            mesh=Mesh(np.array(assigned_devices()), ("batch",)),
         )
+        arrays, plain = eqx.partition(program, eqx.is_array)
+        self._program = eqx.combine(_everywhere(arrays, program.mesh), plain)
         start = _over(self.runs, transformation(optimiser, steps).init)
         carry = (parameters, start(parameters), parameters)
-        self._carry = _everywhere(carry, self._program.mesh)
+        self._carry = _everywhere(carry, program.mesh)
         self._history: list[np.ndarray] = [np.zeros((0, *self.runs, 2))]
         self._pace = _Pace()
 
@@ -221,16 +228,14 @@ class TrainingRun(Generic[ModelT]):
         step, curriculum = self.step, self.problem.curriculum
         periods = [hook.every for hook in self.hooks if hook.every is not None]
         due = [(step // every + 1) * every for every in periods]
-        limit = min(self.steps, curriculum.leaves_at(step), *due, self.steps)
+        limit = min(self.steps, curriculum.leaves_at(step), *due)
         return min(self._pace.steps(curriculum.padded_length(step)), int(limit) - step)
 
     def _take(self, count: int) -> None:
         length = self.problem.curriculum.padded_length(self.step)
         start = time.perf_counter()
-        numbers = (np.array(value, np.int32) for value in (self.step, count))
-        self._carry, taken, fine, values = _advance(
-            (self._program, length), self._carry, *numbers
-        )
+        fixed, numbers = (self._program, length), np.array([self.step, count], np.int32)
+        self._carry, taken, fine, values = _advance(fixed, self._carry, *numbers)
         new = np.asarray(values, float)[: int(taken)]
         self._pace.saw(length, len(new), time.perf_counter() - start)
         self._history.append(new)
@@ -248,8 +253,8 @@ class TrainingRun(Generic[ModelT]):
         finite = self._limit == math.inf or not by_loss
         rule = "finite" if finite else f"at most `limit` = {self._limit:g}"
         run = f" of run {tuple(map(int, where))}" if where else ""
-        kept = self.saved_at
-        saved = "" if kept is None else f"; the last checkpoint is of step {kept}"
+        at = self.saved_at
+        saved = "" if at is None else f"; the last checkpoint is of step {at}"
         return (
             f"{self.name}: `{name}` must be {rule} (try a smaller learning rate),"
             f" got {bad} at step {step}{run}{saved}"
@@ -330,21 +335,6 @@ class _Program(eqx.Module):
     mesh: Mesh
 
 
-def _program(rest: PyTree, keys: Keys, **others: Any) -> _Program:
-    mesh = Mesh(np.array(assigned_devices()), ("batch",))
-    frozen, static = eqx.partition(rest, eqx.is_array)
-    program = _Program(
-        frozen=frozen,
-        static=static,
-        key_data=jax.random.key_data(keys),
-        key_kind=jax.random.key_impl(keys),
-        mesh=mesh,
-        **others,
-    )
-    arrays, plain = eqx.partition(program, eqx.is_array)
-    return eqx.combine(_everywhere(arrays, mesh), plain)
-
-
 @eqx.filter_jit(donate="all-except-first")
 def _advance(
     fixed: tuple[_Program, int], carry: PyTree, first: Any, count: Any
@@ -360,31 +350,28 @@ def _advance(
     dtype = _dtype(precision)
     optimiser = transformation(program.optimiser, program.steps)
 
-    def one_run(carry, frozen, key, step):
-        def loss(parameters):
-            stage = problem.curriculum.stage(step, length)
-            samples = problem.batch(key, step, program.batch, stage)
-            samples = jax.lax.with_sharding_constraint(samples, by_sample)
-            if precision == "bfloat16":
-                parameters = _cast(parameters, jnp.bfloat16)
-            model = eqx.combine(parameters, frozen, program.static)
-            return problem.loss(model, _cast(samples, dtype), stage)
-
-        return stepped(loss, optimiser, program.limit, carry)
-
     def unfinished(loop):
         taken, _, fine, _ = loop
         return (taken < count) & jnp.all(fine)
 
     def body(loop):
         taken, carry, _, values = loop
+        step = first + taken
 
-        def step(carry, frozen, key):
-            return one_run(carry, frozen, key, first + taken)
+        def one_run(carry, frozen, key):
+            def loss(parameters):
+                stage = problem.curriculum.stage(step, length)
+                samples = problem.batch(key, step, program.batch, stage)
+                samples = jax.lax.with_sharding_constraint(samples, by_sample)
+                if precision == "bfloat16":
+                    parameters = _cast(parameters, jnp.bfloat16)
+                model = eqx.combine(parameters, frozen, program.static)
+                return problem.loss(model, _cast(samples, dtype), stage)
 
-        carry, fine, *numbers = _over(runs, step, keys_last=True)(
-            carry, program.frozen, keys
-        )
+            return stepped(loss, optimiser, program.limit, carry)
+
+        all_runs = _over(runs, one_run, keys_last=True)
+        carry, fine, *numbers = all_runs(carry, program.frozen, keys)
         values = values.at[taken].set(jnp.stack(numbers, -1).astype(values.dtype))
         return taken + 1, carry, fine, values
 
@@ -409,18 +396,17 @@ class _Pace:
 
     def __init__(self):
         self.rate = 0.0
-        self._seconds: dict[int, float] = {}
-        self._seen: set[int] = set()
+        self._seconds: dict[int, float] = {}  # of a step, by the length of prompts
 
     def steps(self, length: int) -> int:
         seconds = self._seconds.get(length, math.inf)
         return int(np.clip(_CALL_SECONDS / seconds, 1, _LONGEST_CALL))
 
     def saw(self, length: int, steps: int, seconds: float) -> None:
-        if length in self._seen:  # the first call compiled
-            self._seconds[length] = max(seconds, 1e-9) / max(steps, 1)
-            self.rate = 1 / self._seconds[length]
-        self._seen.add(length)
+        known = length in self._seconds  # the first call compiled
+        each = max(seconds, 1e-9) / max(steps, 1)
+        self._seconds[length] = each if known else math.inf
+        self.rate = 1 / each if known else self.rate
 
 
 def split(model: Any, name: str) -> tuple[Any, Any]:
