@@ -108,17 +108,11 @@ class Loops(eqx.Module):
     most: Size = eqx.field(static=True)
 
     def __check_init__(self):
-        most = self.most
-        square = self.A.ndim >= 2 and self.A.shape[-1] == self.A.shape[-2]
-        rule, found = "d×d matrices, with axes in front", f"shape {self.A.shape}"
-        require(square, "A", rule, found)
-        rule = f"vectors to `A` of shape {self.A.shape}"
-        same = self.u.shape == self.A.shape[:-1]
-        require(same, "u", rule, f"shape {self.u.shape}")
-        known = is_traced(self.loops) or np.all(np.asarray(self.loops) >= 0)
-        require(bool(known), "loops", "integers ≥ 0", self.loops)
-        known = is_traced(self.loops) or np.all(np.asarray(self.loops) <= most)
-        require(bool(known), "loops", f"at most `most` = {most}", self.loops)
+        if not is_traced(self.loops):
+            loops = np.asarray(self.loops)
+            known = bool(np.all((loops >= 0) & (loops <= self.most)))
+            rule = f"integers from 0 to `most` = {self.most}"
+            require(known, "loops", rule, self.loops)
 
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         one = self.loops.ndim == 0 and self.A.ndim in (2, 3)

@@ -84,17 +84,19 @@ def minimise(
 @eqx.filter_jit
 def _begin(loss: Any, start: PyTree, max_steps: int, memory: int) -> _State:
     value, gradient = jax.value_and_grad(loss)(start)
-    rows = max_steps + 1
-    losses = jnp.zeros(rows, value.dtype).at[0].set(value)
-    empty = jax.tree.map(lambda leaf: jnp.zeros((rows, *leaf.shape), leaf.dtype), start)
+
+    def rows(first: Array) -> Array:
+        empty = jnp.zeros((max_steps + 1, *first.shape), first.dtype)
+        return empty.at[0].set(first)
+
     return _State(
         start,
         optax.lbfgs(memory_size=memory).init(start),
         jnp.asarray(0),
         optax.tree.norm(gradient),
         jnp.asarray(False),
-        losses,
-        _written(empty, jnp.asarray(0), start),
+        rows(value),
+        jax.tree.map(rows, start),
     )
 
 
@@ -126,7 +128,7 @@ def _advance(
             # The line search returns a null step when it finds no decrease.
             optax.tree.norm(updates) == 0,
             state.losses.at[step].set(optax.tree.get(memory, "value")),
-            _written(state.records, step, moved),
+            jax.tree.map(lambda rows, p: rows.at[step].set(p), state.records, moved),
         )
 
     return jax.lax.while_loop(going, advance, state)
@@ -161,7 +163,3 @@ def _watched(
             # Losses are in the state: checkpoints know only the length of history.
             keeper.save(done, {"search": state, "history": np.zeros((done, 0))})
     return state
-
-
-def _written(records: PyTree, step: Array, parameters: PyTree) -> PyTree:
-    return jax.tree.map(lambda h, p: h.at[step].set(p), records, parameters)

@@ -25,8 +25,6 @@ from iclab.training._problem import AbstractProblem
 from iclab.training._trained import Trained
 
 DictionaryModel = MultiHeadSoftmax | Encoder
-Number = float | Float[Array, ""]
-
 
 # Numbers that a gradient keeps of the tasks that are computed together.
 _KEPT_AT_ONCE = 1 << 26
