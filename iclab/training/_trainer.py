@@ -129,9 +129,10 @@ class _Lines(Hook):
             if isinstance(hook, Validation):
                 row["validation"] = float(hook.losses[-1])
         self._since = step
-        for tell in (self._folder and self._folder.write, self._report):
-            if tell is not None:
-                tell(row)
+        if self._folder is not None:
+            self._folder.write(row)
+        if self._report is not None:
+            self._report(row)
 
     @property
     def memory(self) -> dict[str, np.ndarray]:

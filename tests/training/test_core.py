@@ -93,6 +93,27 @@ def test_runs_side_by_side_are_what_each_does_alone():
     assert np.array_equal(together.model.speed, model.speed)
 
 
+def test_records_in_checkpoints_of_the_version_before_come_back():
+    class Keep(Hook):
+        def __call__(self, run):
+            kept.update(run.state)
+
+    class Resume(Hook):
+        def begin(self, run):
+            run.restore(2, kept)
+
+    kept: dict[str, Any] = {}
+    options = {"batch": 4, "key": KEY}
+    record = lambda: Recorder(lambda model: model.y, every=1)  # noqa: E731
+    fit(PROBLEM, _point(), SGD, steps=2, hooks=[record(), Keep()], **options)
+    kept["hooks"] = {"Record": kept["hooks"]["Recorder"]}
+    hooks = [record(), Resume()]
+    resumed = fit(PROBLEM, _point(), SGD, steps=4, hooks=hooks, **options)
+    whole = fit(PROBLEM, _point(), SGD, steps=4, hooks=[record()], **options)
+    assert resumed.recorded_at.tolist() == [0, 1, 2, 3, 4]
+    assert np.array_equal(resumed.records, whole.records)
+
+
 def test_the_history_has_norms_of_gradients_of_any_rank():
     class Norms(Hook):
         def __call__(self, run):
