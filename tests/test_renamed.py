@@ -12,15 +12,14 @@ from iclab._renamed import renamed
 )
 def test_old_names_work_and_say_the_new_ones(old, new):
     text = f"iclab.training.{old} is now {new}; the next version drops the old name"
-    with pytest.warns(DeprecationWarning) as warned:
+    with pytest.warns(DeprecationWarning, match=text) as warned:
         found = getattr(training, old)
     assert found is getattr(training, new)
-    assert [str(one.message) for one in warned] == [text]
     assert warned[0].filename == __file__
 
 
 def test_other_names_are_asked_for_elsewhere():
-    with pytest.raises(AttributeError, match="'iclab.training' has no attribute 'X'"):
+    with pytest.raises(AttributeError, match="has no attribute 'X'"):
         _ = training.X
     answer = renamed("iclab.training", {}, otherwise=lambda name: name * 2)
     assert answer("X") == "XX"

@@ -4,7 +4,7 @@ import numpy as np
 import optax
 import pytest
 
-from iclab.training import Optimiser, Plan, join_processes
+from iclab.training import HuberLoss, Optimiser, Plan, join_processes
 from iclab.training._plan import described, differences
 from tests.assertions import assert_close
 from tests.refusals import refused
@@ -116,3 +116,9 @@ def test_differences_do_not_go_into_parts_of_another_kind():
         "`task` is Linear there and Random here",
         "`tasks` is nothing there and 2 here",
     ]
+
+
+def test_differences_know_what_was_renamed():
+    here = described(Plan(1), HuberLoss(), None)
+    assert here["problem"] == "HuberLoss"
+    assert differences(here | {"problem": "Huber"}, here) == []
