@@ -168,12 +168,12 @@ class _Live(Hook):
         self._task, self._show = task, show
         self.last: Frame | None = None
 
-    def __call__(self, course: Any) -> None:
-        if course.due(self.every) or course.step == course.steps:
+    def __call__(self, run: Any) -> None:
+        if run.due(self.every) or run.step == run.steps:
             task = self._task
-            weights = course.model.weights(task.tokens, task.context_length)
-            gaps = np.asarray(course.losses, float)
-            self.last = Frame(course.step, np.asarray(weights), gaps)
+            weights = run.model.weights(task.tokens, task.context_length)
+            gaps = np.asarray(run.losses, float)
+            self.last = Frame(run.step, np.asarray(weights), gaps)
             self._show(self.last)
 
 

@@ -143,9 +143,9 @@ def search(config, seed):
     class Watch(Hook):
         every = 10
 
-        def __call__(self, course):
+        def __call__(self, run):
             with open(folder / "steps.txt", "a", encoding="utf-8") as file:
-                file.write(f"{course.step}\n")
+                file.write(f"{run.step}\n")
             time.sleep(config["pause"])
 
     found = fit(

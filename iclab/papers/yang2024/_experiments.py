@@ -216,13 +216,13 @@ class _Fork(Hook):
     def __init__(self):
         self._end: tuple[int, dict[str, Any]] | None = None
 
-    def begin(self, course: Any) -> None:
+    def begin(self, run: Any) -> None:
         if self._end is not None:
-            course.restore(*self._end)
+            run.restore(*self._end)
 
-    def __call__(self, course: Any) -> None:
-        if self._end is None and course.step == course.steps:
-            self._end = (course.step, course.state)
+    def __call__(self, run: Any) -> None:
+        if self._end is None and run.step == run.steps:
+            self._end = (run.step, run.state)
 
 
 def _start(settings: Mapping[str, Any], heads: int, key: Any) -> MultiHeadSoftmax:
