@@ -54,6 +54,7 @@ def candidates(
 
     def of(family, steps, size, starts, free=False):
         curve = curve_of(family, steps, free, spectra)
+        assert curve is not None
 
         def predict(theta):
             h, dh = curve(theta)
