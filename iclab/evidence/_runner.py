@@ -31,7 +31,7 @@ from iclab.evidence._figure import (
     Tables,
 )
 from iclab.evidence._html import claim_html, figure_html
-from iclab.evidence._numbers import plain
+from iclab.evidence._numbers import as_json
 
 _T = TypeVar("_T")
 
@@ -75,7 +75,7 @@ class FigureResult:
         """The numbers that have a name, for the texts that quote them."""
         tests = [test for one in self.paper_statements for test in one.tests]
         tests = [*self.evidence, *tests]
-        return {test.name: plain(test.value) for test in tests if test.name}
+        return {test.name: as_json(test.value) for test in tests if test.name}
 
     def _repr_html_(self) -> str:
         return figure_html(self)
@@ -116,7 +116,7 @@ def run_claim(
         (*cases, *printed),
         seconds,
         seed,
-        plain(dict(numbers)),
+        as_json(dict(numbers)),
         tuple(slips),
     )
 
