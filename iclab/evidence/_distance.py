@@ -61,24 +61,21 @@ def case_line(case: CaseResult) -> str:
     Of a case with several numbers that fails, the line shows the one farthest off.
     """
     sides = [case.predicted, case.measured, case.error, case.decoy]
-    lead, labels = case.title, case.labels
-    worst = farthest(case)
+    lead, worst = case.title, farthest(case)
     if case.verdict == "fails" and worst.name:
-        lead += f": {worst.name} is off by {worst.bars:.3g} error bars"
+        lead += f": {worst.name} is off by {show.number(worst.bars, 3)} error bars"
         shape = np.broadcast(*map(np.asarray, sides[:3])).shape
-        sides = [None if one is None else _at(one, shape, worst.place) for one in sides]
-        labels = ()
+        sides = [
+            None if one is None else np.broadcast_to(one, shape).flat[worst.place]
+            for one in sides
+        ]
+    elif case.labels:
+        named = zip(case.labels, np.ravel(case.measured), strict=False)
+        sides[1] = [f"{label} {show.number(one)}" for label, one in named]
     predicted, measured, error, decoy = sides
-    if labels:
-        named = zip(labels, np.ravel(measured), strict=False)
-        measured = [f"{label} {show.number(one)}" for label, one in named]
     text = f"{lead}: predicted {case.relation} {show.number(predicted)}"
     text += f", measured {show.with_error(measured, error)}"
     return text if decoy is None else f"{text}, decoy {show.number(decoy)}"
-
-
-def _at(side: Any, shape: tuple[int, ...], place: int) -> Any:
-    return np.broadcast_to(np.asarray(side), shape).flat[place]
 
 
 def _floats(value: Any) -> np.ndarray:
