@@ -368,10 +368,9 @@ ENTRIES: tuple[Entry, ...] = (
         "yang2024/lemma-2",
         "claim",
         "Lemma 2, (30)",
-        "Softmax moves, in the sum of sizes, by at most twice the largest change"
-        " of its scores. The sharp constant is 1: the weights' change is a mean of"
-        " |h_i − h̄| over them, and two even weights that part by a little reach"
-        " it.",
+        "Softmax moves, in the sum of sizes, by at most twice the largest change of"
+        " its scores. The sharp constant is 1: the weights' change is a mean of |h_i −"
+        " h̄| over them, and two even weights that part by a little reach it.",
         hypotheses="any two vectors of scores",
         formula=(
             r"\lVert\operatorname{softmax}(\xi_1)-\operatorname{softmax}(\xi_2)\rVert_"
