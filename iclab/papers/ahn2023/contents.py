@@ -260,7 +260,7 @@ ENTRIES: tuple[Entry, ...] = (
         "claim",
         "Section 6.1 and Figure 3(c)",
         "With B free, the loss of three layers with d = 5, n = 10 appears to be"
-        " converging to 0: on S the least found is small beside that of B = 0«,"
+        " converging to 0: on S the least found is far below that of B = 0«,"
         " {loss:.4f} or {share:.1%} of predicting 0, against {plain:.3f}».",
         hypotheses="x ~ N(0, Σ), w ~ N(0, Σ⁻¹), layers of the form (13)",
         erratum_class="wording",

@@ -184,7 +184,7 @@ def expect(tables: Tables) -> list[Evidence]:
             "largest dimension over that at half of it, largest",
             [distance[1] / distance[0] for distance in last],
             0.7,
-            "halved for 1/d, with room for the next order",
+            "halved for 1/d, with a margin for the next order",
         ),
     ]
 

@@ -13,6 +13,7 @@ from iclab.evidence import Evidence, Sentence, Tables, at_least, at_most, says, 
 from iclab.papers import _drawing as drawing
 from iclab.papers._training_runs import blocks, quick_key
 from iclab.papers.yang2024._experiments import (
+    ONE_LAYER_SIZES,
     FourLayers,
     dictionary_of,
     distances,
@@ -25,6 +26,8 @@ from iclab.training import FixedSet, Optimiser, OverRepresentation, Plan, train
 
 seeded = True
 trains = True
+
+_SIZES = (*ONE_LAYER_SIZES[:-1], "width", "hidden", "heads", "samples", "batch")
 
 
 @dataclass(frozen=True)
@@ -171,16 +174,3 @@ def expect(tables: Tables) -> list[Evidence]:
             name="outside",
         ),
     ]
-
-
-_SIZES = (
-    "dictionary_size",
-    "input_dim",
-    "feature_dim",
-    "context_length",
-    "width",
-    "hidden",
-    "heads",
-    "samples",
-    "batch",
-)

@@ -87,9 +87,9 @@ ENTRIES: tuple[Entry, ...] = (
         erratum=(
             "The hypotheses do not make R finite: for d = 1 and y = |x|^{-1/2} the"
             " means of y, xy and x²y² are finite but E y² is not«: every decade of |x|"
-            " near zero adds {decade:.2f} to it». There (4.6) says ∞ = ∞, which nobody"
-            " would call wrong; the proof, which expands the square and minimises R,"
-            " does not reach it. And the Hessian of R is 2Λ."
+            " near zero adds {decade:.2f} to it». There (4.6) says ∞ = ∞, which is not"
+            " wrong; the proof, which expands the square and minimises R, does not"
+            " cover it. And the Hessian of R is 2Λ."
         ),
         correction=(
             "The formula holds when E y² is finite as well. The Hessian of R is 2Λ,"
