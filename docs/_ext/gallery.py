@@ -144,7 +144,7 @@ def _figure(item: Item) -> str:
 
 
 def sentences() -> str:
-    """What papers say of their figures, and whether they are confirmed at their own sizes."""
+    """What papers say of their figures, and whether it is confirmed at their sizes."""
     every = [
         item
         for item in _items(read_run(_RECORDS / "paper"))
