@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from iclab._reader import Listed, checked
-from iclab.evidence import CaseResult, plain
+from iclab.evidence import CaseResult, as_json
 from iclab.results._schema import RELATIONS, Fields, Wrong, shown
 from iclab.show import number
 
@@ -35,7 +35,7 @@ class Prediction:
 
     def json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        sides = {"predicted": plain(self.predicted), "decoy": plain(self.decoy)}
+        sides = {"predicted": as_json(self.predicted), "decoy": as_json(self.decoy)}
         kind = {"relation": self.relation, "printed": self.printed}
         return {"case": self.case, **kind, **sides}
 
