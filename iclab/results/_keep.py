@@ -14,7 +14,7 @@ from iclab._reader import checked
 from iclab.results._drawn import read_drawn
 from iclab.results._folder import FORMAT, RESULTS, Run
 from iclab.results._record import Record
-from iclab.results._schema import Fields, Wrong, one_line
+from iclab.results._schema import Wrong, file_sum, from_json, write_signed
 from iclab.show import size
 
 MANIFEST = "manifest.json"
@@ -103,20 +103,9 @@ def _write(run: Run, place: Path, entries: list[str]) -> dict[str, Any]:
     known = {_name(one) for one in left_out}
     known |= {name for record in records for name in record.files}
     left_out += [one for one in _left_out_before(run) if _name(one) not in known]
-    manifest = _manifest(run, records, entries)
+    manifest = {"format": _FORMAT, **_manifest(run, records, entries)}
     manifest |= {"left_out": left_out, "bytes": size + len(text.encode())}
-    return _sign(place, manifest, sums)
-
-
-def _sign(
-    place: Path, manifest: Mapping[str, Any], sums: Mapping[str, str]
-) -> dict[str, Any]:
-    """Write the manifest of a record, which says that it is one and names its files."""
-    plain = json.loads(json.dumps(manifest, default=dict))
-    whole = signed({"format": _FORMAT, **plain, "files": dict(sums)})
-    text = json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
-    write_inside(place, MANIFEST, text)
-    return whole
+    return write_signed(place, MANIFEST, manifest | {"files": sums})
 
 
 def _see_apart(source: Path, place: Path) -> None:
@@ -150,7 +139,7 @@ def _older(place: Path) -> list[str]:
     for name in there:
         if name == MANIFEST or _is_lock(place / name):
             continue
-        if name not in files or files[name] != _sum(place, name):
+        if name not in files or files[name] != file_sum(place, name):
             what = "was changed" if name in files else "is not of the record"
             path = place / name
             raise NotARecord(f"{path} {what}: move it away, or name another folder")
@@ -188,17 +177,10 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
         found = json.loads(read_inside(folder, MANIFEST))
         ours = found["format"] == _FORMAT and is_signed(found)
-        files = Fields(found).mapping("files", "checksums", one_line) if ours else {}
+        from_json(found["files"], Mapping[str, str], "files")
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
-    return {**found, "files": files} if ours else {}
-
-
-def _sum(folder: Path, name: str) -> str | None:
-    try:
-        return sha256(read_inside(folder, name))
-    except OSError:
-        return None
+    return found if ours else {}
 
 
 def _files(run: Run, record: Record) -> tuple[dict[str, bytes], list[str]]:
