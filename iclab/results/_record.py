@@ -43,6 +43,15 @@ _FRAME = re.compile(r'^ *File "(.+)", line (\d+)(?:, in ([\w<>.]+))?$', re.M)
 _EDGE = 1e-6
 # Texts of an entry that a claim's record has, too.
 _TEXTS = ("statement", "correction", "erratum", "erratum_class", "remark", "credit")
+# Fields as JSON has them, in this order.
+_FIRST = ("id", "kind", "verdict", "statement")
+_OF_KIND = {"claim": ("correction", "cases"), "figure": ("evidence", "files")}
+_OF_FINISHED = {
+    "claim": ("numbers", "slips", *_TEXTS[2:]),
+    "figure": ("paper_statements", "numbers"),
+}
+_IF_ANY = ("error", "settings", "missing", "jobs", "later", "scatter")
+_MADE = ("scale", "finished", "iclab", "commit")
 # Of a case with many numbers, the one farthest out.
 _FARTHEST = "distance to the prediction, in error bars, largest"
 
@@ -152,38 +161,10 @@ class Record:
 
     def json(self) -> dict[str, Any]:
         """The record as the JSON object that the command line prints."""
-        found: dict[str, Any] = {
-            "id": self.id,
-            "kind": self.kind,
-            "verdict": self.verdict,
-            "statement": self.statement,
-        }
-        if self.kind == "claim":
-            found["correction"] = self.correction
-            found["cases"] = [case.json() for case in self.cases]
-        else:
-            found["evidence"] = [one.json() for one in self.evidence]
-            found["files"] = list(self.files)
-        found |= {"seconds": self.seconds, "seed": self.seed}
-        if self.failed:
-            found["error"] = self.error
-        elif self.kind == "claim":
-            texts = ("erratum", "erratum_class", "remark", "credit")
-            found["numbers"] = dict(self.numbers)
-            found["slips"] = [case.json() for case in self.slips]
-            found |= {name: getattr(self, name) for name in texts}
-        else:
-            found["paper_statements"] = [one.json() for one in self.paper_statements]
-            found["numbers"] = dict(self.numbers)
-        for name in ("settings", "missing", "jobs"):
-            if few := getattr(self, name):
-                found[name] = dict(few) if isinstance(few, Mapping) else list(few)
-        if self.later is not None:
-            found["later"] = dataclasses.asdict(self.later)
-        if self.scatter is not None:
-            found["scatter"] = self.scatter.json()
-        made = ("scale", "finished", "iclab", "commit")
-        return found | {name: getattr(self, name) for name in made}
+        names = [*_FIRST, *_OF_KIND[self.kind], "seconds", "seed"]
+        names += [] if self.failed else _OF_FINISHED[self.kind]
+        names += [one for one in _IF_ANY if getattr(self, one) not in (None, (), {})]
+        return {name: _as_json(getattr(self, name)) for name in (*names, *_MADE)}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Record) and self.json() == other.json()
@@ -206,6 +187,10 @@ class Failure:
     def reason(self) -> str:
         """What the traceback comes down to, in a line."""
         return last_line(self.error)
+
+    def json(self) -> dict[str, Any]:
+        """As results.json has it."""
+        return dataclasses.asdict(self)
 
 
 @checked
@@ -270,6 +255,15 @@ def _numbers(record: Record) -> dict[str, float]:
     return {name: one for name, one in found.items() if np.isfinite(one)}
 
 
+def _as_json(value: Any) -> Any:
+    """A field as JSON: lists, objects, and what says itself how."""
+    if isinstance(value, tuple):
+        return [_as_json(one) for one in value]
+    if isinstance(value, Mapping):
+        return dict(value)
+    return value.json() if hasattr(value, "json") else value
+
+
 @checked
 def file_names(id: str) -> tuple[str, ...]:
     """Files that the figure `id` may have in a folder of results."""
@@ -285,16 +279,12 @@ def last_line(error: str) -> str:
 
 def _place(error: str, id: str) -> str:
     """Where a traceback was last in the folder of an item; "" if it was never there."""
-    frames = [
-        (PurePath(file), line, name) for file, line, name in _FRAME.findall(error)
-    ]
-    stem = file_stem(id)
-    homes = {file.parent for file, _, _ in frames if file.stem == stem}
-    own = [frame for frame in frames if frame[0].parent in homes]
-    if not own:
-        return ""
-    file, line, name = own[-1]
-    return f"{file.name}, line {line}" + (f", in {name}" if name else "")
+    frames = [(PurePath(file), *rest) for file, *rest in _FRAME.findall(error)]
+    homes = {file.parent for file, *_ in frames if file.stem == file_stem(id)}
+    for file, line, name in reversed(frames):
+        if file.parent in homes:
+            return f"{file.name}, line {line}" + (f", in {name}" if name else "")
+    return ""
 
 
 def _see_case(case: CaseResult) -> None:
