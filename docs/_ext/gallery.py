@@ -91,7 +91,7 @@ def _said_of(run: Run) -> str:
 
     Without its time where that is the time of reading what was there.
     """
-    text = re.sub(r" in [^,]*, mostly with results from before", "", opening(run))
+    text = re.sub(r" in [^,]*, mostly with cached results", "", opening(run))
     return re.sub(r"\w+_\w+", r"`\g<0>`", text)
 
 

@@ -100,18 +100,21 @@ def run_claim(
     every = [step() for step in each(steps)]
     cases = [case for case in every if not case.printed]
     printed = [case for case in every if case.printed]
-    verdict = claim_verdict([*cases, *printed])
     numbers = {}
     if claim.numbers is not None:
         named, others = ({one.case: one for one in found} for found in (cases, printed))
         numbers = with_named(claim.numbers, named, printed=others)
-    slips = []
-    if claim.printed is not None and claim.printed.nearby:
-        verdict = "holds" if verdict == "corrected" else verdict
-        printed, slips = [], printed
-    seconds = time.perf_counter() - start
-    cases, numbers = (*cases, *printed), as_json(dict(numbers))
-    return ClaimResult(claim.id, verdict, cases, seconds, seed, numbers, tuple(slips))
+    nearby = claim.printed is not None and claim.printed.nearby
+    cases, slips = (cases, printed) if nearby else (every, [])
+    return ClaimResult(
+        claim.id,
+        claim_verdict(cases, slips),
+        tuple(cases),
+        time.perf_counter() - start,
+        seed,
+        as_json(dict(numbers)),
+        tuple(slips),
+    )
 
 
 @checked
@@ -138,7 +141,7 @@ def judge_figure(
     missing += [one.statement for one in found if one.value is None]
     evidence = tuple(one for one in found if one.value is not None)
     stated = tuple(map(_tested, stated))
-    verdict = "exploratory" if exploratory else figure_verdict(evidence, stated)
+    verdict = figure_verdict(evidence, stated, exploratory=exploratory)
     return FigureResult(figure.id, verdict, evidence, stated, tuple(missing))
 
 
@@ -160,14 +163,20 @@ def _tested(sentence: Sentence) -> Sentence:
 
 @checked
 def figure_verdict(
-    evidence: Sequence[Evidence], paper_statements: Sequence[Sentence]
+    evidence: Sequence[Evidence],
+    paper_statements: Sequence[Sentence],
+    *,
+    exploratory: bool = False,
 ) -> Verdict:
     """Verdict of a figure from what we find in it and what its paper says of it.
 
     `fails`: what we find is not there. `corrected`: a sentence of the paper is not
     confirmed, and no difference of size or setting may be why. `holds`: every main
-    sentence is confirmed. `exploratory`: neither, so that these sizes decide nothing.
+    sentence is confirmed. `exploratory`: neither, so that these sizes decide nothing,
+    and so it is if the settings are not the figure's own (`exploratory`).
     """
+    if exploratory:
+        return "exploratory"
     if not evidence and not paper_statements:
         return "undecided"
     if not all(one.holds for one in evidence):
@@ -208,23 +217,25 @@ def _fits(measured: Measured, side: Value) -> bool:
 
 
 @checked
-def claim_verdict(cases: Sequence[CaseResult]) -> Verdict:
-    """Verdict of a claim from its cases.
+def claim_verdict(
+    cases: Sequence[CaseResult], slips: Sequence[CaseResult] = ()
+) -> Verdict:
+    """Verdict of a claim from its cases, and from `slips` near a statement that holds.
 
     A printed statement that was expected to fail and did not leaves the claim
     undecided, and so does a claim in which no decoy was rejected.
     """
     ours = [case for case in cases if not case.printed]
     printed = [case for case in cases if case.printed]
+    wrong = [*printed, *slips]
     if any(case.verdict == "fails" for case in ours):
         return "fails"
     undecided = any(case.verdict == "undecided" for case in ours)
     if undecided or all(case.decoy is None for case in ours):
         return "undecided"
-    if not printed:
-        return "holds"
-    refuted = any(case.verdict == "fails" for case in printed)
-    return "corrected" if refuted else "undecided"
+    if wrong and not any(case.verdict == "fails" for case in wrong):
+        return "undecided"
+    return "corrected" if printed else "holds"
 
 
 def _steps(
