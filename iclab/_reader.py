@@ -15,13 +15,14 @@ import collections.abc
 import dataclasses
 import functools
 import inspect
+import itertools
 import math
 import operator
 import os
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn, TypeVar, get_args, get_origin
@@ -100,8 +101,7 @@ def refuse(sentence: str) -> NoReturn:
 
 def read(value: Any, annotation: Any, name: str) -> Any:
     """`value` as an annotation wants it, for what stands in no signature."""
-    reader = reader_of(annotation)
-    return value if reader is None else reader(value, _Place(name, _Axes()))
+    return _reader(annotation)(value, _Place(name, _Axes()))
 
 
 def get_rules(annotation: Any) -> tuple[Any, ...]:
@@ -119,22 +119,19 @@ def checked(
 
     With `finite`, so is the result: overflow is said and never returned. A class that
     is not `finite` may be made of numbers that are not. With `notes`, errors from
-    deeper inside get one that names the function. Inside a JAX
-    transformation shapes and types are checked, values are not. Axes of a method's
-    arguments are as long as those of the same name in the object's fields, and d is its
-    `dimension`.
+    deeper inside get one that names the function. Inside a JAX transformation shapes
+    and types are checked, values are not. Axes of a method's arguments are as long as
+    those of the same name in the object's fields, and d is its `dimension`.
     """
     if not isinstance(function, type):
         return _reading(function, finite, notes)
     for name, value in list(vars(function).items()):
         kind = type(value) if isinstance(value, (staticmethod, classmethod)) else None
         method = value.__func__ if kind is not None else value
-        if inspect.isfunction(method) and not hasattr(method, "__checked__"):
-            if not name.startswith("_") or name == "__call__":
-                read = _reading(method, finite, notes)
-                setattr(function, name, read if kind is None else kind(read))
-            elif name == "__check_init__":
-                setattr(function, name, _named(method))
+        public = not name.startswith("_") or name in ("__call__", "__check_init__")
+        if inspect.isfunction(method) and public and not hasattr(method, "__checked__"):
+            read = _reading(method, finite, notes)
+            setattr(function, name, read if kind is None else kind(read))
     # A named tuple is made by `__new__`, all others by `__init__`.
     made = "__new__" if issubclass(function, tuple) else "__init__"
     maker = getattr(function, made)
@@ -148,7 +145,7 @@ def _reading(
     function: Any, finite: bool, notes: bool, *, maker_of: type | None = None
 ) -> Any:
     """`function`, whose arguments are read and whose results may have to be finite."""
-    signature = functools.cache(lambda: _Signature(function, maker_of))
+    signature = functools.cache(lambda: _signature(function, maker_of))
     name = function.__name__
     makes = maker_of is not None or name == "__init__"
     # What a private function refuses is said in the name of the public one.
@@ -158,50 +155,40 @@ def _reading(
     def read(*args: Any, **kwargs: Any) -> Any:
         owner = _owner(function, maker_of, args)
         try:
-            bound = signature().bind(owner, args, kwargs)
+            parameters, readers = signature()
+            try:
+                bound = parameters.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{owner}: {error}") from None
             given = bound.arguments
-            axes = _Axes.of(given.get("self"))
-            for name, reader in signature().readers.items():
+            itself = given.get("self")
+            axes = _Axes.of(itself)
+            for name, reader in readers.items():
                 if name in given:
-                    place = _Place(name, axes, given.get("self"), finite or not makes)
+                    place = _Place(name, axes, itself, finite or not makes)
                     given[name] = reader(given[name], place)
             result = function(*bound.args, **bound.kwargs)
-        except OverflowError as error:
-            raise _too_large("float64", owner, kwargs) from error
-        except MemoryError as error:
-            if not notes:
-                raise
-            raise _too_large("memory", owner, kwargs) from error
         except _Refused as refusal:
             if private:
                 raise
             raise _said(f"{owner}: {refusal}") from None
         except Exception as error:
-            if str(error).startswith("RESOURCE_EXHAUSTED"):  # as XLA says it
+            if isinstance(error, OverflowError):
+                raise _too_large("float64", owner, kwargs) from error
+            exhausted = str(error).startswith("RESOURCE_EXHAUSTED")  # as XLA says it
+            if exhausted or (notes and isinstance(error, MemoryError)):
                 raise _too_large("memory", owner, kwargs) from error
-            if notes and not hasattr(error, "said_by_iclab"):
-                _note(error, owner)
+            note = f"in iclab's {owner}"
+            named = hasattr(error, "said_by_iclab")
+            if notes and not named and note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
             raise
-        if finite and not makes and not _is_finite(result):
+        if finite and not makes and math.inf in _sizes(result, "f"):
             raise _too_large("float64", owner, given)
         return result
 
     read.__checked__ = True  # pyright: ignore[reportAttributeAccessIssue]
     return read
-
-
-def _named(method: Any) -> Any:
-    """A check of fields, whose refusals begin with the name of the class."""
-
-    @functools.wraps(method)
-    def check(self: Any) -> None:
-        try:
-            method(self)
-        except _Refused as refusal:
-            raise _said(f"{type(self).__name__}: {refusal}") from None
-
-    check.__checked__ = True  # pyright: ignore[reportAttributeAccessIssue]
-    return check
 
 
 def _owner(function: Any, maker_of: type | None, args: tuple[Any, ...]) -> str:
@@ -211,12 +198,39 @@ def _owner(function: Any, maker_of: type | None, args: tuple[Any, ...]) -> str:
     kind, _, method = function.__qualname__.rpartition(".")
     if not kind or kind.endswith("<locals>"):
         return function.__qualname__
-    if method in ("__call__", "__init__") and args:
-        return type(args[0]).__name__
-    itself = args[0] if args else None
-    base = getattr(type(itself), "__mro__", ())
-    inherits = any(one.__qualname__ == kind for one in base)
-    return f"{type(itself).__name__ if inherits else kind}.{method}"
+    itself = type(args[0]) if args else type(None)
+    if method in ("__call__", "__init__", "__check_init__"):
+        return itself.__name__
+    inherits = any(base.__qualname__ == kind for base in itself.__mro__)
+    return f"{itself.__name__ if inherits else kind}.{method}"
+
+
+def _signature(
+    function: Any, maker_of: type | None
+) -> tuple[inspect.Signature, dict[str, "Reader"]]:
+    """What a function takes, and a reader for each argument that has an annotation."""
+    signature = inspect.signature(function)
+    names = dict(getattr(function, "__globals__", {}))
+    for base in () if maker_of is None else maker_of.__mro__[:-1]:
+        names = vars(sys.modules[base.__module__]) | names
+    many = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    readers = {
+        name: _reader(_resolved(one.annotation, names))
+        for name, one in signature.parameters.items()
+        if one.annotation is not one.empty and one.kind not in many
+    }
+    return signature, {name: one for name, one in readers.items() if one is not _any}
+
+
+def _resolved(annotation: Any, names: dict[str, Any]) -> Any:
+    if isinstance(annotation, typing.ForwardRef):
+        annotation = annotation.__forward_arg__
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, names)  # our own source, and nobody else's
+    except NameError:
+        return Any
 
 
 def _said(sentence: str) -> ValueError:
@@ -226,87 +240,33 @@ def _said(sentence: str) -> ValueError:
     return error
 
 
-def _note(error: Exception, owner: str) -> None:
-    note = f"in iclab's {owner}"
-    if note not in getattr(error, "__notes__", ()):
-        error.add_note(note)
-
-
-class _Signature:
-    """What a function takes, and a reader for each argument that needs one."""
-
-    def __init__(self, function: Any, maker_of: type | None):
-        self._whole = inspect.signature(function)
-        space = dict(getattr(function, "__globals__", {}))
-        for base in () if maker_of is None else maker_of.__mro__[:-1]:
-            space = vars(sys.modules[base.__module__]) | space
-        many = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-        self.readers = {
-            name: reader
-            for name, one in self._whole.parameters.items()
-            if one.annotation is not one.empty and one.kind not in many
-            if (reader := reader_of(_resolved(one.annotation, space))) is not None
-        }
-
-    def bind(
-        self, owner: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> inspect.BoundArguments:
-        """Arguments by name, as Python gives them to the function."""
-        try:
-            return self._whole.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{owner}: {error}") from None
-
-
-def _resolved(annotation: Any, space: dict[str, Any]) -> Any:
-    if isinstance(annotation, typing.ForwardRef):
-        annotation = annotation.__forward_arg__
-    if not isinstance(annotation, str):
-        return annotation
-    try:
-        return eval(annotation, space)  # our own source, and nobody else's
-    except NameError:
-        return Any
-
-
-def _is_finite(result: Any) -> bool:
-    """Whether all numbers in a result are finite, so far as they are known."""
-    if result is None or isinstance(result, (str, bool, int, bytes)):
-        return True
-    if "jax" not in sys.modules:
-        return not isinstance(result, float) or math.isfinite(result)
-    leaves = sys.modules["jax"].tree.leaves(result)
-    return all(math.isfinite(size) for leaf in leaves for size in _sizes(leaf, "f"))
-
-
 def _too_large(what: str, owner: str, arguments: Mapping[str, Any]) -> ValueError:
     """What to raise when numbers overflow: which arguments it may come from."""
-    jax, whole = sys.modules.get("jax"), dict(arguments)
-    itself = whole.pop("self", None)
-    whole = dict(getattr(itself, "__dict__", {})) | whole
-    words = []
-    for name, value in whole.items():
-        leaves = [value] if jax is None else jax.tree.leaves(value)
-        sizes = [size for leaf in leaves for size in _sizes(leaf, "iuf")]
-        words += [f"`{name}` up to {max(sizes):.3g}"] if sizes else []
+    whole = dict(arguments)
+    whole = dict(getattr(whole.pop("self", None), "__dict__", {})) | whole
+    sizes = {name: _sizes(value, "iuf") for name, value in whole.items()}
+    words = [f"`{name}` up to {max(some):.3g}" for name, some in sizes.items() if some]
     return _said(f"{owner}: the result overflows {what} for {', '.join(words)}")
 
 
-def _sizes(leaf: Any, kinds: str) -> list[float]:
-    """The largest size among the known numbers of these kinds in a leaf, if any."""
-    if isinstance(leaf, (int, float)) and not isinstance(leaf, bool):
-        kind = "f" if isinstance(leaf, float) else "i"
-        try:
-            return [abs(float(leaf))] if kind in kinds else []
-        except OverflowError:
-            return [math.inf]
-    dtype = getattr(leaf, "dtype", None)
-    if is_traced(leaf) or dtype is None or _number_kind(dtype) not in set(kinds):
-        return []
-    import numpy as np
+def _sizes(value: Any, kinds: str) -> list[float]:
+    """The largest size in each array or number of these kinds, where it is known.
 
-    array = np.asarray(leaf, float)
-    return [float(np.max(np.abs(array)))] if array.size else []
+    It is infinite where a number is not finite.
+    """
+    sizes, jax = [], sys.modules.get("jax")
+    for leaf in [value] if jax is None else jax.tree.leaves(value):
+        kind = "i" if isinstance(leaf, int) else _kind(getattr(leaf, "dtype", None))
+        kind = "f" if isinstance(leaf, float) else kind
+        if is_traced(leaf) or isinstance(leaf, bool) or kind not in tuple(kinds):
+            continue
+        array = _known(leaf)
+        if array is not None and array.size:
+            import numpy as np
+
+            size = float(np.max(np.abs(np.asarray(array, float))))
+            sizes.append(size if math.isfinite(size) else math.inf)
+    return sizes
 
 
 # Values ----------------------------------------------------------------------
@@ -321,46 +281,36 @@ class _Place:
     itself: Any = None
     finite: bool = True
 
-    def refuse(self, rule: str, value: object) -> NoReturn:
-        raise _Refused(f"`{self.name}` must be {rule}, got {short(value)}")
+    def refuse(self, rule: str, value: object = None, *, found: str = "") -> NoReturn:
+        raise _Refused(f"`{self.name}` must be {rule}, got {found or short(value)}")
 
     def part(self, key: object) -> "_Place":
         return dataclasses.replace(self, name=f"{self.name}[{short(key)}]")
 
 
-# Reads a value, or refuses it in the name of its place.
+# Reads a value; refuses it in the name of its place, or answers `_NO` if that is for
+# the caller to do, who knows of other types that it may be.
 Reader = Callable[[Any, _Place], Any]
 
 
-@functools.cache
-def _cached_reader(annotation: Any) -> Reader | None:
-    return _reader(annotation)
+def _any(value: Any, place: _Place) -> Any:
+    """Anything goes."""
+    return value
 
 
-def reader_of(annotation: Any) -> Reader | None:
-    """What reads values of an annotation; None where anything goes."""
-    try:
-        return _cached_reader(annotation)
-    except TypeError:  # an annotation that cannot be hashed
-        return _reader(annotation)
-
-
-def _reader(annotation: Any) -> Reader | None:
+def _reader(annotation: Any) -> Reader:
+    """What reads values of an annotation, and refuses what does not fit it."""
     if annotation is Any or annotation is object or isinstance(annotation, TypeVar):
-        return None
+        return _any
     rules: list[Rule | Own] = []
     if get_origin(annotation) is Annotated:
         annotation, *metadata = get_args(annotation)
         rules = [one for one in metadata if isinstance(one, (Rule, Own))]
-    options = flat(annotation)
+    options = _flat(annotation)
     optional = type(None) in options
     options = [one for one in options if one is not type(None)]
-    if len(options) == 1 and get_origin(options[0]) is Annotated and not rules:
-        inner = _reader(options[0])
-        assert inner is not None
-        return lambda value, place: (
-            None if value is None and optional else inner(value, place)
-        )
+    if os.PathLike in (get_origin(one) or one for one in options):
+        options = [one for one in options if one is not str]  # which is a path, too
     typed = _typed(options, rules)
 
     def read(value: Any, place: _Place) -> Any:
@@ -383,164 +333,161 @@ def _ruled(value: Any, rule: Rule | Own, place: _Place) -> Any:
     if is_traced(value):
         return rule.traced(value)
     if not rule.holds(value):
-        found = value if rule.found is None else _Words(rule.found(value))
-        place.refuse(rule.words, found)
+        place.refuse(rule.words, value, found=rule.found(value) if rule.found else "")
     return value
 
 
-def _typed(options: list[Any], rules: list[Any]) -> Reader:
+def _typed(options: list[Any], rules: list[Rule | Own]) -> Reader:
     """Reads a value as one of several types."""
     arrays = [one for one in options if _is_array(one)]
+    if any(_holds(one, "key") for one in arrays):
+        many = any(one.dim_str for one in arrays if _holds(one, "key"))
+        return functools.partial(_key, many=many)
     numeric = arrays or int in options or float in options
     others = [one for one in options if one not in (int, float, *arrays)]
-    fitting = [(one, _fitting(one)) for one in others]
-    rule = rules[0].words if rules else None
-    words = rule or in_words(options)
+    if numeric:  # numbers are not truth values, and lists of them are arrays
+        others = [one for one in others if one is not bool]
+    if arrays:
+        others = [one for one in others if not _is_collection(one)]
+    fitting = [_fitting(one) for one in others]
+    number = _numbers(options, arrays, others, rules) if numeric else None
+    words = rules[0].words if rules else _in_words(options)
 
-    def other(value: Any, place: _Place) -> Any:
-        for one, fitted in fitting:
-            # Numbers are in arrays too, and in lists that become arrays.
-            if numeric and (one is bool or (arrays and _is_collection(one))):
-                continue
+    def read(value: Any, place: _Place) -> Any:
+        for fitted in fitting:
             if (found := fitted(value, place)) is not _NO:
                 return found
-        return _NO
+        return place.refuse(words, value) if number is None else number(value, place)
 
-    if not numeric:
-
-        def read(value: Any, place: _Place) -> Any:
-            if isinstance(value, str) and "\0" in value and "a path" in words:
-                place.refuse(words, value)
-            found = other(value, place)
-            return place.refuse(words, value) if found is _NO else found
-
-        return read
-
-    if any(_holds(one, "key") for one in arrays):
-        many = any(_holds(one, "key") and one.dim_str for one in arrays)
-        return functools.partial(_key, many=many)
-    shaped = [one for one in arrays if one.dim_str.split()]
-    scalar = len(shaped) < len(arrays) or int in options or float in options
-    if float in options or any(_holds(one, "float") for one in arrays):
-        infinite = any(one.infinite for one in rules if isinstance(one, Rule))
-        number = functools.partial(
-            _number, plain=not arrays, rule=rule, infinite=infinite
-        )
-    else:
-        number = functools.partial(_integer, rule=rule, array=int not in options)
-    instead = [one for one in others if not _is_collection(one)]
-
-    def read_numbers(value: Any, place: _Place) -> Any:
-        found = other(value, place) if others else _NO
-        if found is not _NO:
-            return found
-        if shaped and (not scalar or _count_axes(value) > 0):
-            return _array(value, shaped[0], instead, place)
-        return number(value, place)
-
-    return read_numbers
+    return read
 
 
 def _fitting(one: Any) -> Reader:
     """Reads a value as a type that has no numbers, or answers `_NO`."""
-    origin = get_origin(one) or one
+    origin, inside = get_origin(one) or one, get_args(one)
     if origin is Annotated:
-        return reader_of(one) or (lambda value, place: value)
+        return _reader(one)
     if origin is Literal:
-        known = get_args(one)
         return lambda value, place: (
-            value if isinstance(value, (str, int)) and value in known else _NO
+            value if isinstance(value, (str, int)) and value in inside else _NO
         )
-    if origin in _PLAIN:
-        return lambda value, place: _PLAIN[origin](value)
     if origin is collections.abc.Callable:
         return lambda value, place: value if callable(value) else _NO
+    if origin in _PLAIN:
+        return lambda value, place: _PLAIN[origin](value)
+    if origin is tuple:
+        return _tuple(inside)
     if origin in _LISTS:
-        return functools.partial(_list, kind=_LISTS[origin], inside=get_args(one))
+        one = inside[0] if inside else Any
+        return functools.partial(_list, kind=origin, one=one, each=_reader(one))
     if origin in (collections.abc.Mapping, dict):
-        return functools.partial(_mapping, inside=get_args(one))
-    if isinstance(origin, type):
+        key, each = map(_reader, inside or (Any, Any))
+        return functools.partial(_mapping, key=key, each=each)
+    if isinstance(origin, type) and origin is not Any:
         return functools.partial(_object, kind=origin)
-    return lambda value, place: value  # for the function to judge
+    return _any  # for the function to judge
 
 
 def _object(value: Any, place: _Place, *, kind: type) -> Any:
-    if not is_one(value, kind):
-        return _NO
+    try:
+        if not isinstance(value, kind):
+            return _NO
+    except TypeError:  # a protocol that cannot be asked
+        return value
     # A copy of a prompt with other arrays has not been looked at.
     getattr(value, "_see_finite", lambda name: None)(place.name)
     return value
 
 
-def _list(value: Any, place: _Place, *, kind: str, inside: tuple[Any, ...]) -> Any:
+def _tuple(inside: tuple[Any, ...]) -> Reader:
+    """Reads tuples, or lists in their place, of so many parts or of any number."""
+    readers = [_reader(one) for one in inside if one is not Ellipsis]
+    fixed = len(inside) == len(readers) > 0
+
+    def read(value: Any, place: _Place) -> Any:
+        if not isinstance(value, (tuple, list)):
+            return _NO
+        wanted = readers if fixed else (readers or [_any]) * len(value)
+        if len(value) != len(wanted):
+            return _NO
+        return tuple(_parts(value, wanted, place))
+
+    return read
+
+
+def _list(value: Any, place: _Place, *, kind: Any, one: Any, each: Reader) -> Any:
     """A list, of whose parts each is read; arrays hold nothing but numbers."""
     shape = getattr(value, "shape", None)
-    if kind == "fixed" and len(inside) == 2 and inside[1] is Ellipsis:
-        kind, inside = "tuple", inside[:1]
-    takes = (tuple, list) if kind in ("fixed", "tuple") else collections.abc.Iterable
     lone = isinstance(value, (str, bytes, collections.abc.Mapping)) or shape == ()
-    if lone or not isinstance(value, takes):
+    if lone or not isinstance(value, collections.abc.Iterable):
         return _NO
-    if kind == "list" and not hasattr(value, "__getitem__"):
+    readers = itertools.repeat(each)
+    if kind not in (list, collections.abc.Sequence):
+        return tuple(_parts(value, readers, place))
+    if not hasattr(value, "__getitem__"):
         return _NO
-    if kind == "fixed" and inside:
-        if len(tuple(value)) != len(inside):
-            return _NO
-        readers = [reader_of(one) for one in inside]
-    else:
-        one = inside[0] if inside else Any
-        if shape is not None and kind == "list":
-            words = one is str or str(getattr(one, "__module__", "")).startswith(
-                "iclab"
-            )
-            return _NO if words else value
-        readers = None if (reader := reader_of(one)) is None else reader
-    parts = []
-    for index, part in enumerate(value):
-        read = readers[index] if isinstance(readers, list) else readers
-        parts.append(part if read is None else read(part, place.part(index)))
-    if kind == "list":
-        return value if all(map(operator.is_, parts, value)) else parts
-    return tuple(parts)
+    if shape is not None:
+        ours = str(getattr(one, "__module__", "")).startswith("iclab")
+        return _NO if one is str or ours else value
+    parts = _parts(value, readers, place)
+    return value if all(map(operator.is_, parts, value)) else parts
 
 
-def _mapping(value: Any, place: _Place, *, inside: tuple[Any, ...]) -> Any:
+def _mapping(value: Any, place: _Place, *, key: Reader, each: Reader) -> Any:
     if not isinstance(value, collections.abc.Mapping):
         return _NO
-    key, one = map(reader_of, inside or (Any, Any))
-    if key is not None:
-        for name in value:
-            key(name, place.part("keys"))
-    if one is None:
+    for name in () if key is _any else value:
+        key(name, place.part("keys"))
+    if each is _any:
         return value
-    parts = {name: one(part, place.part(name)) for name, part in value.items()}
+    parts = {name: each(part, place.part(name)) for name, part in value.items()}
     return value if all(map(operator.is_, parts.values(), value.values())) else parts
+
+
+def _parts(value: Iterable[Any], readers: Iterable[Reader], place: _Place) -> list[Any]:
+    both = enumerate(zip(value, readers))  # noqa: B905  one reader may serve all
+    return [
+        part if read is _any else read(part, place.part(index))
+        for index, (part, read) in both
+    ]
 
 
 # Numbers and arrays ----------------------------------------------------------
 
 
-def is_traced(value: object) -> bool:
-    """Whether `value` is inside a JAX transformation and has no number to check."""
-    jax = sys.modules.get("jax")
-    return jax is not None and isinstance(value, jax.core.Tracer)
+def _numbers(
+    options: list[Any], arrays: list[Any], others: list[Any], rules: list[Rule | Own]
+) -> Reader:
+    """Reads numbers, and arrays of them; refusing an array names the `others`."""
+    rule = rules[0].words if rules else None
+    shaped = [one for one in arrays if one.dim_str.split()]
+    scalar = len(shaped) < len(arrays) or int in options or float in options
+    if float in options or any(_holds(one, "float") for one in arrays):
+        infinite = any(isinstance(one, Rule) and one.infinite for one in rules)
+        number = functools.partial(
+            _number, plain=not arrays, rule=rule, infinite=infinite
+        )
+    else:
+        number = functools.partial(_integer, rule=rule, array=int not in options)
 
+    def read(value: Any, place: _Place) -> Any:
+        known = value if hasattr(value, "ndim") or not shaped else _known(value)
+        if shaped and (not scalar or getattr(known, "ndim", 0) > 0):
+            return _array(value, shaped[0], others, place)
+        return number(value, place)
 
-def _whole(value: Any) -> Any:
-    """`value` as an `int`, or `_NO`; NumPy's and JAX's integers are some, too."""
-    if isinstance(value, bool):
-        return _NO
-    try:
-        return operator.index(value)
-    except TypeError:
-        return _NO
+    return read
 
 
 def _integer(value: Any, place: _Place, *, rule: str | None, array: bool) -> Any:
+    """An `int`, also of NumPy's and JAX's integers; or an array without axes."""
     if is_traced(value):
         return value
-    integer = _whole(value)
-    if integer is _NO:
+    try:
+        integer = operator.index(value)
+    except TypeError:
+        integer = None
+    if integer is None or isinstance(value, bool):
         place.refuse(rule or "an integer", value)
     if abs(integer) > LARGEST_INTEGER:
         place.refuse("an integer of at most 50 digits", value)
@@ -559,16 +506,14 @@ def _number(
     """A number; where the annotation has no array, a `float`."""
     if is_traced(value):
         return value if value.ndim == 0 else place.refuse("a number", value)
-    if type(value) in (int, float):
-        kind, shape = "f", ()
-    else:
+    kind = "f"
+    if type(value) not in (int, float):
         known = _known(value)
-        kind = "" if known is None else _number_kind(known.dtype)
-        shape = () if known is None else known.shape
-    if kind not in ("i", "u", "f"):
-        place.refuse("a number", value)
-    if shape:
-        place.refuse("a number", _Words(f"shape {shape}"))
+        if known is None:
+            place.refuse("a number", value)
+        if known.shape:
+            place.refuse("a number", found=f"shape {known.shape}")
+        kind = _kind(known.dtype)
     try:
         number = float(value)
     except OverflowError:
@@ -594,19 +539,20 @@ def _array(value: Any, annotation: Any, instead: list[Any], place: _Place) -> An
     whole = not _holds(annotation, "float")
     names = annotation.dim_str.split()
     rule = place.axes.rule(names, "integers" if whole else "numbers")
-    rule = " or ".join([rule, *([in_words(instead)] if instead else [])])
+    rule = f"{rule} or {_in_words(instead)}" if instead else rule
     array = value if _is_jax(value) else _known(value)
     if array is None:
         place.refuse(rule, value)
     if not _is_jax(value) and annotation.array_type is not np.ndarray:
         with jax.ensure_compile_time_eval():  # a constant stays one in `jit`
             array = jnp.asarray(array)
-    if not whole and _number_kind(array.dtype) in ("i", "u"):
+    if not whole and _kind(array.dtype) in ("i", "u"):
         array = array.astype(float)
-    if _number_kind(array.dtype) not in (("i", "u") if whole else ("f",)):
-        place.refuse(rule, _Words(f"{array.dtype} of shape {array.shape}"))
+    if _kind(array.dtype) not in (("i", "u") if whole else ("f",)):
+        place.refuse(rule, found=f"{array.dtype} of shape {array.shape}")
     if not place.axes.fit(array.shape, names, f"`{place.name}`"):
-        place.refuse(rule, _Words(f"shape {array.shape}"))
+        empty = ", which is empty" if 0 in array.shape else ""
+        place.refuse(rule, found=f"shape {array.shape}{empty}")
     if place.finite:
         finite_array(array, place.name)
     return array
@@ -633,6 +579,12 @@ def _key(value: Any, place: _Place, *, many: bool) -> Any:
     return value
 
 
+def is_traced(value: object) -> bool:
+    """Whether `value` is inside a JAX transformation and has no number to check."""
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(value, jax.core.Tracer)
+
+
 def _is_jax(value: Any) -> bool:
     jax = sys.modules.get("jax")
     return jax is not None and isinstance(value, jax.Array)
@@ -650,22 +602,13 @@ def _known(value: Any) -> Any:
         return None
     if array.dtype.kind == "O" and isinstance(value, int):
         return np.asarray(math.inf)
-    return array if _number_kind(array.dtype) in ("i", "u", "f") else None
+    return array if _kind(array.dtype) in ("i", "u", "f") else None
 
 
-def _number_kind(dtype: Any) -> str:
+def _kind(dtype: Any) -> str:
     """ "i", "u" or "f" for numbers; JAX's short floats have a kind of their own."""
     kind = getattr(dtype, "kind", "")
     return "f" if kind == "V" and "float" in str(dtype) else kind
-
-
-def _count_axes(value: Any) -> int:
-    if hasattr(value, "ndim"):
-        return value.ndim
-    if isinstance(value, (int, float, str, bytes)) or value is None:
-        return 0
-    known = _known(value)
-    return 0 if known is None else known.ndim
 
 
 def _is_array(annotation: Any) -> bool:
@@ -680,12 +623,13 @@ def _holds(annotation: Any, kind: str) -> bool:
 
 @dataclass
 class _Axes:
-    """Lengths of axes by their names, and the argument that had each one first."""
+    """Lengths of axes by their names, and the argument that had each one first.
 
-    lengths: dict[str, int] = field(default_factory=dict)
+    A name such as `*runs` stands for any number of axes, and has as many lengths.
+    """
+
+    lengths: dict[str, int | tuple[int, ...]] = field(default_factory=dict)
     first: dict[str, str] = field(default_factory=dict)
-    # Of names such as `*runs`, which stand for any number of axes.
-    several: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, itself: Any) -> "_Axes":
@@ -704,49 +648,42 @@ class _Axes:
 
     def fit(self, shape: tuple[int, ...], names: list[str], argument: str) -> bool:
         """Whether a shape agrees with names of axes; if so they are known from now."""
-        whole, several = names, ()
         star = next((i for i, name in enumerate(names) if name[0] in "*."), None)
-        if star is not None:
-            behind = len(names) - star - 1
-            if len(shape) < star + behind:
+        if star is not None:  # its axes become one entry
+            end = len(shape) - (len(names) - star - 1)
+            if end < star:
                 return False
-            several = shape[star : len(shape) - behind]
-            known = self.several.get(names[star], several)
-            if names[star] != "..." and known != several:
-                return False
-            shape = (*shape[:star], *shape[len(shape) - behind :])
-            names = [*names[:star], *names[star + 1 :]]
+            shape = (*shape[:star], shape[star:end], *shape[end:])  # pyright: ignore
         if len(shape) != len(names):
             return False
         lengths = dict(self.lengths)
         for name, length in zip(names, shape, strict=True):
+            wanted = length
             if name.isdigit():
-                lengths[name] = int(name)
-            # A name that stands alone is learnt; `d+1` is for the function to compare.
-            wanted = lengths.setdefault(name, length) if name.isalnum() else length
-            if length != wanted or length < 1:
+                wanted = int(name)
+            elif name.removeprefix("*").isalnum():  # `d+1` is for the function
+                wanted = lengths.setdefault(name, length)
+            if length != wanted or length == 0:
                 return False
-        if star is not None:
-            self.several.setdefault(whole[star], several)
-            self.first.setdefault(whole[star], argument)
         for name in lengths.keys() - self.lengths.keys():
             self.lengths[name], self.first[name] = lengths[name], argument
         return True
 
     def rule(self, names: list[str], kind: str) -> str:
         """What fits, in words."""
-        axes = {one: ", ".join(map(str, some)) for one, some in self.several.items()}
-        axes |= {name: str(length) for name, length in self.lengths.items()}
-        words = [axes.get(name, name) for name in names]
-        known = sorted(self.first[name] for name in names if name in self.first)
-        origin = f" like {known[0]}" if known else ""
+        words = []
+        for name in names:
+            length = self.lengths.get(name, name)
+            words += map(str, length) if isinstance(length, tuple) else [str(length)]
+        known = [self.first[name] for name in names if name in self.first]
+        origin = f" like {min(known)}" if known else ""
         if len(names) > 2 or any(name[0] in "*." for name in names):
-            return f"an array of shape ({', '.join(filter(None, words))}){origin}"
+            return f"an array of shape ({', '.join(words)}){origin}"
         if len(names) == 1:
             length = f"{words[0]} " if words != names else ""
             return f"a vector of {length}{kind}{origin}"
-        if names[0] == names[1]:
-            return f"a {'×'.join(words)} matrix" if known else "a square matrix"
+        if names[0] == names[1] and not known:
+            return "a square matrix"
         article = "an" if words[0][0] in "hHmMnNfFlLrRsSxX8" else "a"
         return f"{article} {'×'.join(words)} matrix{origin}"
 
@@ -756,13 +693,13 @@ def _array_fields(kind: type) -> list[tuple[str, list[str]]]:
     """Public fields that are arrays, and the names of their axes."""
     found: list[tuple[str, list[str]]] = []
     for one in dataclasses.fields(kind):
-        arrays = [part for part in flat(one.type) if _is_array(part)]
+        arrays = [part for part in _flat(one.type) if _is_array(part)]
         if arrays and not one.name.startswith("_"):
             found.append((one.name, arrays[0].dim_str.split()))
     return found
 
 
-# Plain values ----------------------------------------------------------------
+# Plain values and words ------------------------------------------------------
 
 
 def is_json(value: Any) -> bool:
@@ -796,30 +733,22 @@ def _truth(value: Any) -> Any:
 
 
 def _path(value: Any) -> Any:
-    if not isinstance(value, (str, os.PathLike)):
-        return _NO
-    text = os.fspath(value)
+    text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else b""
     return Path(text) if isinstance(text, str) and "\0" not in text else _NO
 
 
-def _path_like(value: Any) -> Any:
-    return _NO if isinstance(value, str) or _path(value) is _NO else value
-
-
 _PLAIN: dict[Any, Callable[[Any], Any]] = {
-    Any: lambda value: value,
     bool: _truth,
     Path: _path,
-    os.PathLike: _path_like,
+    os.PathLike: lambda value: _NO if _path(value) is _NO else value,
 }
 
-_LISTS: dict[Any, str] = {
-    tuple: "fixed",
-    list: "list",
-    collections.abc.Sequence: "list",
-    collections.abc.Iterable: "any",
-    collections.abc.Collection: "any",
-}
+_LISTS = (
+    list,
+    collections.abc.Sequence,
+    collections.abc.Iterable,
+    collections.abc.Collection,
+)
 
 _WORDS: dict[Any, str] = {
     bool: "True or False",
@@ -830,21 +759,16 @@ _WORDS: dict[Any, str] = {
     Path: "a path",
     os.PathLike: "a path",
     tuple: "a list",
-    list: "a list",
     dict: "a dictionary",
-    collections.abc.Callable: "a function",
-    collections.abc.Sequence: "a list",
-    collections.abc.Iterable: "a list",
     collections.abc.Mapping: "a dictionary",
+    collections.abc.Callable: "a function",
+    **dict.fromkeys(_LISTS, "a list"),
 }
 
 
-def in_words(options: list[Any]) -> str:
+def _in_words(options: list[Any]) -> str:
     """What fits one of several types."""
-    found = list(dict.fromkeys(map(_type_words, options)))
-    if "a path" in found and "a string" in found:
-        found.remove("a string")
-    return " or ".join(found)
+    return " or ".join(dict.fromkeys(map(_type_words, options)))
 
 
 def _type_words(annotation: Any) -> str:
@@ -859,33 +783,18 @@ def _type_words(annotation: Any) -> str:
     return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
 
 
-def flat(annotation: Any) -> list[Any]:
+def _flat(annotation: Any) -> list[Any]:
     """The types of a union, or the one that there is."""
     if get_origin(annotation) in (typing.Union, types.UnionType):
-        return [one for part in get_args(annotation) for one in flat(part)]
+        return [one for part in get_args(annotation) for one in _flat(part)]
     return [annotation]
 
 
 def _is_collection(annotation: Any) -> bool:
     """Whether it names lists or the like, as which arrays may be given too."""
     origin = get_origin(annotation) or annotation
-    return (
-        isinstance(origin, type)
-        and issubclass(origin, collections.abc.Collection)
-        and origin is not str
-    )
-
-
-def is_one(value: Any, kind: type) -> bool:
-    """Whether a value is of a class, or of a protocol that cannot be asked."""
-    try:
-        return isinstance(value, kind)
-    except TypeError:
-        return True
-
-
-class _Words(str):
-    """What to show of a value, in words that are shown as they are."""
+    listed = isinstance(origin, type) and issubclass(origin, collections.abc.Collection)
+    return listed and origin is not str
 
 
 def short(value: object) -> str:
@@ -893,8 +802,8 @@ def short(value: object) -> str:
     if getattr(value, "shape", None) == () and not is_traced(value):
         value = getattr(value, "item", lambda: value)()
     try:
-        text = value if isinstance(value, _Words) else repr(value)
+        text = repr(value)
     except Exception:  # whatever somebody's object does when it is shown
         text = f"a {type(value).__name__}"
-    text = " ".join(str(text).split())
+    text = " ".join(text.split())
     return text if len(text) <= 80 else f"{text[:77]}…"

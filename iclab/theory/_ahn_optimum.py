@@ -1,23 +1,18 @@
 """The global minimum of a one-layer linear transformer."""
 
-import jax
+from typing import Annotated
+
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import (
-    Natural,
-    checked,
-    covariance_matrix,
-    is_traced,
-    require,
-)
+from iclab.core import Covariance, Natural, Number, Rule, checked
+
+_NonZero = Annotated[Number, Rule("finite and different from 0", lambda x: x != 0)]
 
 
 @checked
 def ahn_optimum(
-    covariance: Float[Array, "d d"],
-    samples: Natural,
-    scale: float | int | Float[Array, ""] = 1.0,
+    covariance: Covariance, samples: Natural, scale: _NonZero = 1.0
 ) -> tuple[Float[Array, "d+1 d+1"], Float[Array, "d+1 d+1"]]:
     r"""Weights (P, Q) that minimise the in-context loss of one linear attention layer.
 
@@ -35,11 +30,7 @@ def ahn_optimum(
     Differs from the paper: nothing. For d = 1 there are optima outside this family too
         (b = e₁, A = (0, −1/Γ)ᵀ), against the text's word of a unique one.
     """
-    with jax.ensure_compile_time_eval():  # a constant is checked even inside `jit`
-        Sigma = covariance_matrix(covariance)
-    n, d = samples, Sigma.shape[0]
-    if not is_traced(scale):
-        require(float(scale) != 0, "scale", "different from 0", float(scale))
+    Sigma, n, d = covariance, samples, len(covariance)
     gamma = jnp.asarray(scale, Sigma.dtype)
     identity = jnp.eye(d, dtype=Sigma.dtype)
     Gamma = (n + 1) / n * Sigma + jnp.trace(Sigma) / n * identity

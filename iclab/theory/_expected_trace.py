@@ -21,13 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.core import (
-    checked,
-    covariance_matrix,
-    finite_array,
-    positive_integer,
-    require,
-)
+from iclab.core import Natural, SecondMoment, checked, require
 
 LARGEST_DEGREE = 6
 
@@ -35,8 +29,8 @@ LARGEST_DEGREE = 6
 @checked
 def expected_trace(
     words: Float[Array, "*batch k d d"],
-    covariance: Float[Array, "d d"],
-    samples: int,
+    covariance: SecondMoment,
+    samples: Natural,
 ) -> Float[Array, "*batch"]:
     r"""Exact mean of the trace of a word in a sample covariance and fixed matrices.
 
@@ -51,20 +45,11 @@ def expected_trace(
     Assumes: Gaussian inputs, k ≤ 6.
     Differs from the paper: no paper states it.
     """
-    with jax.ensure_compile_time_eval():  # a constant is checked even inside `jit`
-        Sigma = covariance_matrix(covariance, singular=True)
-        words = jnp.asarray(words)
-        square = words.ndim >= 3 and words.shape[-2:] == Sigma.shape
-        d = Sigma.shape[0]
-        rule = f"matrices of the covariance's shape {d}×{d}, k of them a word"
-        require(square, "words", rule, f"shape {words.shape}")
-        finite_array(words, "words")
-    k = words.shape[-3]
+    *batch, k, d, _ = words.shape
     rule = f"of 1 to {LARGEST_DEGREE} matrices, the longest that are exact here"
-    require(1 <= k <= LARGEST_DEGREE, "words", rule, f"{k} matrices")
-    n = jnp.asarray(positive_integer(samples, "samples"), Sigma.dtype)
-    batch = words.shape[:-3]
-    values = expected_traces(words.reshape(-1, k, d, d), Sigma, n)
+    require(k <= LARGEST_DEGREE, "words", rule, f"{k} matrices")
+    n = jnp.asarray(samples, covariance.dtype)
+    values = expected_traces(words.reshape(-1, k, d, d), covariance, n)
     return values.reshape(batch)
 
 

@@ -9,14 +9,15 @@ import numpy as np
 from jaxtyping import Array, Float, Key, UInt32
 
 from iclab.core import (
+    Covariance,
     Natural,
     NonNegative,
+    Number,
     SecondMoment,
     Size,
     checked,
-    covariance_matrix,
-    finite_array,
     is_traced,
+    read,
     require,
 )
 from iclab.theory._expected_trace import LARGEST_DEGREE as LONGEST_WORD, expected_traces
@@ -25,16 +26,14 @@ from iclab.theory._wishart_samples import wishart_samples
 
 _EXACT_LAYERS = LONGEST_WORD // 2
 
-Number = float | int | Float[Array, ""]
-
 
 @checked
 def linear_transformer_loss(
     A: Float[Array, "k d d"],
     B: Float[Array, "k d d"] | None = None,
     *,
-    covariance: Float[Array, "d d"],
-    weight_covariance: Float[Array, "d d"] | None = None,
+    covariance: SecondMoment,
+    weight_covariance: SecondMoment | None = None,
     samples: Natural,
     noise_variance: NonNegative = 0.0,
 ) -> Float[Array, ""]:
@@ -60,32 +59,27 @@ def linear_transformer_loss(
     Differs from the paper: A_i need not be symmetric; k counts layers, A_0 … A_{k−1};
         labels there have no noise.
     """
-    Sigma, Omega = _covariances(covariance, weight_covariance)
-    A = _layers("A", A, Sigma.shape[0])
-    k = len(A)
+    k, Omega = len(A), _prior(covariance, weight_covariance)
     rule = (
         f"of at most {_EXACT_LAYERS} layers to be exact (more: scalar_transformer_loss "
         "for multiples of the inverse covariance, else sampled_transformer_loss)"
     )
     require(k <= _EXACT_LAYERS, "A", rule, f"{k} layers")
-    if B is not None:
-        B = _layers("B", B, Sigma.shape[0], count=k)
-        rule = (
-            "None to be exact with several layers (scalar_transformer_loss serves "
-            "multiples of the identity, sampled_transformer_loss any B)"
-        )
-        require(k == 1, "B", rule, f"{k} layers of it")
-    n = samples
+    rule = (
+        "None to be exact with several layers (scalar_transformer_loss serves "
+        "multiples of the identity, sampled_transformer_loss any B)"
+    )
+    require(B is None or k == 1, "B", rule, f"{k} layers of it")
     noise = None if absent(noise_variance) else noise_variance
-    return _averaged_words(A, Sigma, Omega, float(n), noise)
+    return _averaged_words(A, covariance, Omega, float(samples), noise)
 
 
 @checked
 def scalar_transformer_loss(
     a: Float[Array, " k"],
     b: Float[Array, " k"] | None,
-    dimension: int,
-    samples: int,
+    dimension: Natural,
+    samples: Natural,
     *,
     noise_variance: NonNegative = 0.0,
     signal_variance: NonNegative = 1.0,
@@ -109,8 +103,7 @@ def scalar_transformer_loss(
     Assumes: Gaussian inputs; any Σ gives this same value.
     Differs from the paper: noise and priors are ours.
     """
-    a, b = layer_numbers(a, b)
-    k = a.shape[0]
+    k = len(a)
     degree = 2 * (k if b is None else (3**k - 1) // 2)
     rule = (
         f"of few enough layers for a degree ≤ {LARGEST_DEGREE} in the eigenvalue "
@@ -142,8 +135,8 @@ def sampled_transformer_loss(
     A: Float[Array, "k d d"],
     B: Float[Array, "k d d"] | None,
     *,
-    covariance: Float[Array, "d d"],
-    weight_covariance: Float[Array, "d d"] | None = None,
+    covariance: SecondMoment,
+    weight_covariance: SecondMoment | None = None,
     samples: Natural,
     noise_variance: NonNegative = 0.0,
     key: Key[Array, ""] | UInt32[Array, "2"],
@@ -169,77 +162,26 @@ def sampled_transformer_loss(
     Assumes: Gaussian inputs, positive definite Σ.
     Differs from the paper: A_i need not be symmetric; k counts layers.
     """
-    Sigma, Omega = _covariances(covariance, weight_covariance)
-    A = _layers("A", A, Sigma.shape[0])
-    if B is not None:
-        B = _layers("B", B, Sigma.shape[0], count=A.shape[0])
-    n = samples
     require(draws >= 2, "draws", "at least 2 for a standard error", draws)
-    S = wishart_samples(key, Sigma, n, (draws,))
-    losses = jax.vmap(
-        lambda one: transformer_loss_given(
-            one,
-            A,
-            B,
-            covariance=Sigma,
-            weight_covariance=Omega,
-            noise_over_samples=noise_variance / n,
-        )
-    )(S)
+    loss = functools.partial(
+        transformer_loss_given,
+        A=A,
+        B=B,
+        covariance=covariance,
+        weight_covariance=_prior(covariance, weight_covariance),
+        noise_over_samples=noise_variance / samples,
+    )
+    losses = jax.vmap(loss)(wishart_samples(key, covariance, samples, (draws,)))
     return jnp.mean(losses), jnp.std(losses, ddof=1) / jnp.sqrt(draws)
 
 
-def _covariances(
-    covariance: object, weight_covariance: object
-) -> tuple[Float[Array, "d d"], Float[Array, "d d"]]:
-    with jax.ensure_compile_time_eval():  # a constant is checked even inside `jit`
-        if weight_covariance is None:
-            Sigma = covariance_matrix(covariance)
-        else:
-            Sigma = covariance_matrix(covariance, singular=True)
-            Omega = covariance_matrix(
-                weight_covariance,
-                "weight_covariance",
-                dimension=Sigma.shape[0],
-                singular=True,
-            )
-            return Sigma, Omega
-    return Sigma, jnp.linalg.inv(Sigma)
-
-
-def _layers(
-    name: str, value: object, d: int, count: int | None = None
-) -> Float[Array, "k d d"]:
-    """`value` as k ≥ 1 finite d×d matrices."""
-    with jax.ensure_compile_time_eval():
-        layers = jnp.asarray(value)
-        good = layers.ndim == 3 and layers.shape[0] >= 1 and layers.shape[1:] == (d, d)
-        rule = f"one {d}×{d} matrix a layer"
-        if count is not None:
-            rule = f"{count} matrices of shape {d}×{d}, as `A` is"
-            good = good and layers.shape[0] == count
-        require(good, name, rule, f"shape {layers.shape}")
-        finite_array(layers, name)
-    return layers
-
-
-def layer_numbers(
-    a: object, b: object
-) -> tuple[Float[Array, " k"], Float[Array, " k"] | None]:
-    """`a` and, unless it is None, `b` as finite vectors of one length k ≥ 1."""
-    with jax.ensure_compile_time_eval():
-        a = jnp.asarray(a)
-        good = a.ndim == 1 and a.shape[0] >= 1
-        rule = "a vector, one number a layer"
-        require(good, "a", rule, f"shape {a.shape}")
-        finite_array(a, "a")
-        if b is None:
-            return a, None
-        b = jnp.asarray(b)
-        rule = f"a vector of length {a.shape[0]}, as `a` is"
-        require(b.shape == a.shape, "b", rule, f"shape {b.shape}")
-        finite_array(b, "b")
-        return a, b
+def _prior(
+    covariance: Float[Array, "d d"], weight_covariance: Float[Array, "d d"] | None
+) -> Float[Array, "d d"]:
+    """Ω, which is Σ⁻¹ unless given: only then Σ must have an inverse."""
+    if weight_covariance is None:
+        return jnp.linalg.inv(read(covariance, Covariance, "covariance"))
+    return weight_covariance
 
 
 @jax.jit
@@ -291,19 +233,15 @@ def _words_by_degree(k: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 @functools.cache
 def _noise_words_by_degree(k: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Words of tr(SHΣHᵀ) with SH = I − G, as in `_words_by_degree`.
+    """Words of tr(SHΣHᵀ) with SH = I − G: H is minus the sum of A_{u₁} S A_{u₂} S ⋯.
 
-    H is minus the sum of A_{u₁} S A_{u₂} S ⋯ over the sets U that are not empty.
+    They are those of `_words_by_degree` that end in Ω, without it: U and V not empty.
     """
-    transposed, pair = k, 2 * k
-    sets = [U for j in range(k, 0, -1) for U in itertools.combinations(range(k), j)]
-    by_degree = [([], []) for _ in range(2 * k - 1)]
-    for U, V in itertools.combinations_with_replacement(sets, 2):
-        middle = pair + k * U[-1] + V[-1]
-        words, times = by_degree[len(U) + len(V) - 2]
-        words.append([*U[:-1], middle, *(transposed + v for v in V[-2::-1])])
-        times.append(1.0 if U == V else 2.0)
-    return [(np.array(words), np.array(times)) for words, times in by_degree]
+    Omega = 3 * k + k * k
+    some = [
+        (words, times, words[:, -1] == Omega) for words, times in _words_by_degree(k)
+    ]
+    return [(words[both, :-1], times[both]) for words, times, both in some[1:]]
 
 
 def absent(noise_variance: object) -> bool:

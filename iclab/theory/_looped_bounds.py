@@ -5,7 +5,7 @@ and by how much, rather than return a number that looks like a bound.
 """
 
 import math
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,17 +14,22 @@ from jaxtyping import Array, Float
 from iclab.core import (
     Covariance,
     Natural,
+    PositiveFloat,
+    Rule,
+    Share,
     Symmetric,
+    between,
     checked,
-    finite_array,
-    finite_number,
-    is_traced,
-    positive_integer,
     require,
 )
 
 # Powers like 4ᴸ are worked out as whole numbers: no paper loops longer than this.
-_MOST_LOOPS = 4096
+_Loops = Annotated[int, between(1, 4096)]
+
+_Times = Annotated[
+    Float[Array, "*times"] | float | int,
+    Rule("≥ 0", lambda t: np.all(np.asarray(t) >= 0)),
+]
 
 
 class LoopedBounds(NamedTuple):
@@ -38,7 +43,7 @@ class LoopedBounds(NamedTuple):
 
 
 @checked
-def looped_delta(dimension: int, samples: int, loops: int) -> float:
+def looped_delta(dimension: Natural, samples: Natural, loops: _Loops) -> float:
     r"""The paper's measure of how little a prompt tells, δ = (8Ld/√n)^{1/(2L)}.
 
     Source: gatmiry2024, Section 3.5.
@@ -46,13 +51,13 @@ def looped_delta(dimension: int, samples: int, loops: int) -> float:
     Differs from the paper: Lemma A.7 and a remark print δᵏ = 4kd/√n and δ = 4kd/√n,
         see `moment_deviation`.
     """
-    d, n, L = _sizes(dimension, samples, loops)
+    d, n, L = dimension, samples, loops
     return (8 * L * d / math.sqrt(n)) ** (1 / (2 * L))
 
 
 @checked
 def moment_deviation(
-    dimension: int, samples: int, order: int, *, corrected: bool = True
+    dimension: Natural, samples: Natural, order: _Loops, *, corrected: bool = True
 ) -> float:
     r"""How far E Sᵏ may be from Σ⋆ᵏ, in units of λ₁ᵏ: 4kd/√n.
 
@@ -63,14 +68,16 @@ def moment_deviation(
     Assumes: n ≥ 16k²d², as its proof needs.
     Differs from the paper: `corrected=False` asks for n ≥ 4k²d² only, as printed.
     """
-    d, n, k = _sizes(dimension, samples, order, "order")
+    d, n, k = dimension, samples, order
     factor = 16 if corrected else 4
     _enough_samples(n, factor * k * k * d * d, f"{factor}k²d²")
     return 4 * k * d / math.sqrt(n)
 
 
 @checked
-def looped_optimum_bounds(dimension: int, samples: int, loops: int) -> LoopedBounds:
+def looped_optimum_bounds(
+    dimension: Natural, samples: Natural, loops: _Loops
+) -> LoopedBounds:
     r"""What Theorem 3.2 says about the optimum.
 
     $$L(A^\star,0)\le\frac{8Ld^2\,4^L}{\sqrt n},\qquad
@@ -83,7 +90,7 @@ def looped_optimum_bounds(dimension: int, samples: int, loops: int) -> LoopedBou
     Assumes: 8Ld²/√n ≤ 4^{−L}; fewer samples are refused.
     Differs from the paper: nothing.
     """
-    d, n, L = _sizes(dimension, samples, loops)
+    d, n, L = dimension, samples, loops
     least = (8 * L * d * d * 4**L) ** 2
     _enough_samples(n, least, "(8Ld²4ᴸ)²")
     loss = 8 * L * d * d * 4**L / math.sqrt(n)
@@ -92,9 +99,9 @@ def looped_optimum_bounds(dimension: int, samples: int, loops: int) -> LoopedBou
 
 @checked
 def dominance_threshold(
-    dimension: int,
-    samples: int,
-    loops: int,
+    dimension: Natural,
+    samples: Natural,
+    loops: _Loops,
     *,
     form: Literal["main", "appendix"] = "appendix",
 ) -> float:
@@ -107,13 +114,13 @@ def dominance_threshold(
     Differs from the paper: `form="main"` is the threshold of Theorem 3.4, smaller by
         4ᴸ, which the proof does not give.
     """
-    d, n, L = _sizes(dimension, samples, loops)
+    d, n, L = dimension, samples, loops
     return 16 * L * d * (4.0 if form == "main" else 16.0) ** L / math.sqrt(n)
 
 
 @checked
 def dominance_constant(
-    dimension: Natural, loops: int, *, corrected: bool = True
+    dimension: Natural, loops: _Loops, *, corrected: bool = True
 ) -> float:
     r"""The number κ of gradient dominance, ‖∇L‖² ≥ κ L^{(2L−1)/L}.
 
@@ -127,16 +134,16 @@ def dominance_constant(
     Differs from the paper: `corrected=False` is the printed 1/16, free of d, which
         fails at A = 0 once d^{(L−1)/L} > 64L².
     """
-    d, L = dimension, _loops(loops)
+    d, L = dimension, loops
     return L * L * d ** (-(L - 1) / L) if corrected else 1 / 16
 
 
 @checked
 def convergence_time(
-    tolerance: float | int,
-    loops: int,
+    tolerance: PositiveFloat,
+    loops: _Loops,
     *,
-    dimension: int,
+    dimension: Natural,
     corrected: bool = True,
 ) -> float:
     r"""Time after which gradient flow has brought the loss below ξ.
@@ -152,11 +159,10 @@ def convergence_time(
         the printed time, with (16L/(L−1))^{(L−1)/(2L−1)} where the solution has the
         first power.
     """
-    require(tolerance > 0, "tolerance", "> 0", tolerance)
-    L = _loops(loops)
+    L = loops
     rule = "at least 2, since the exponent L/(L−1) is infinite for one"
     require(L >= 2, "loops", rule, L)
-    slowness = float(tolerance) ** (-(L - 1) / L)
+    slowness = tolerance ** (-(L - 1) / L)
     if not corrected:
         return slowness * (16 * L / (L - 1)) ** ((L - 1) / (2 * L - 1))
     kappa = dominance_constant(dimension, L)
@@ -165,11 +171,11 @@ def convergence_time(
 
 @checked
 def dominance_envelope(
-    start: float | int,
-    time: Float[Array, "*times"] | float | int,
-    loops: int,
+    start: PositiveFloat,
+    time: _Times,
+    loops: _Loops,
     *,
-    constant: float = 1 / 16,
+    constant: PositiveFloat = 1 / 16,
     corrected: bool = True,
 ) -> Float[Array, "*times"]:
     r"""The solution of ġ = −κ g^{(2L−1)/L} from g(0) = g₀, which a loss stays below.
@@ -184,23 +190,19 @@ def dominance_envelope(
     Differs from the paper: `corrected=False` is the printed solution (for κ = 1/16),
         with the exponents L/(2L−1) and (L−1)/(2L−1) on the two constants.
     """
-    L = _loops(loops)
+    L = loops
     require(L >= 2, "loops", "at least 2", L)
-    require(start > 0, "start", "> 0", start)
-    require(constant > 0, "constant", "> 0", constant)
     t, power = jnp.asarray(time, float), L / (L - 1)
-    later = is_traced(t) or bool(np.all(np.asarray(t) >= 0))
-    require(later, "time", "≥ 0", "an earlier one")
     scale = L / (constant * (L - 1))
     outer, inner = (
         (power, 1.0) if corrected else (L / (2 * L - 1), (L - 1) / (2 * L - 1))
     )
-    return scale**outer * (t + scale**inner * float(start) ** (-1 / power)) ** -power
+    return scale**outer * (t + scale**inner * start ** (-1 / power)) ** -power
 
 
 @checked
 def closeness_bound(
-    tolerance: float | int, dimension: int, samples: int, loops: int
+    tolerance: PositiveFloat, dimension: Natural, samples: Natural, loops: _Loops
 ) -> tuple[float, float]:
     r"""A loss, and how near A then is to the optimum, in `spectral_distance`.
 
@@ -215,15 +217,15 @@ def closeness_bound(
     Assumes: symmetric A, ε > 4δ; smaller ones are refused.
     Differs from the paper: symmetry is not stated there, and without it this is false.
     """
-    d, n, L = _sizes(dimension, samples, loops)
-    _above_noise(tolerance, 4 * looped_delta(d, n, L), "4δ")
-    epsilon = float(tolerance)
+    d, n, L = dimension, samples, loops
+    epsilon = tolerance
+    _above_noise(epsilon, 4 * looped_delta(d, n, L), "4δ")
     return epsilon ** (2 * L) / 2, (4 + 16 * d ** (1 / (2 * L))) * epsilon
 
 
 @checked
 def closeness_bound_lemma_a_9(
-    tolerance: float | int, dimension: int, samples: int, loops: int
+    tolerance: PositiveFloat, dimension: Natural, samples: Natural, loops: _Loops
 ) -> tuple[float, float]:
     r"""The bound of `closeness_bound` in its first form.
 
@@ -236,10 +238,9 @@ def closeness_bound_lemma_a_9(
     Assumes: symmetric A, ε > 2δ, and ε so large that the loss on the left is positive.
     Differs from the paper: symmetry is not stated there.
     """
-    d, n, L = _sizes(dimension, samples, loops)
-    delta = looped_delta(d, n, L)
-    _above_noise(tolerance, 2 * delta, "2δ")
-    epsilon = float(tolerance)
+    d, n, L = dimension, samples, loops
+    epsilon, delta = tolerance, looped_delta(d, n, L)
+    _above_noise(epsilon, 2 * delta, "2δ")
     loss = epsilon ** (2 * L) - (delta * (epsilon + 2)) ** (2 * L)
     require(loss > 0, "tolerance", "above δ(ε + 2)", f"{epsilon:.4g}, too small")
     return loss, 4 * epsilon + 16 * delta * d ** (1 / (2 * L))
@@ -252,9 +253,9 @@ def out_of_distribution_bound(
     *,
     covariance: Covariance,
     sample_covariance: Symmetric,
-    margin: float | int,
-    samples: int,
-    loops: int,
+    margin: Share,
+    samples: Natural,
+    loops: _Loops,
     corrected: bool = True,
 ) -> float:
     r"""Bound on the squared error of the trained looped model on any one prompt.
@@ -270,27 +271,20 @@ def out_of_distribution_bound(
         0 < ζ < 1; a prompt that does not obey is refused.
     Differs from the paper: `corrected=False` swaps the norms, as printed. S has 1/n.
     """
-    Sigma = covariance
-    S = sample_covariance
-    d, n, L = _sizes(len(Sigma), samples, loops)
-    for name, vector in (("query", query), ("weights", weights)):
-        shape = jnp.shape(vector)
-        require(shape == (d,), name, f"a vector of length {d}", f"shape {shape}")
-        finite_array(jnp.asarray(vector), name)
-    require(0 < margin < 1, "margin", "between 0 and 1", margin)
-    ratios = _relative_eigenvalues(S, Sigma)
+    d, n, L, zeta = len(covariance), samples, loops, float(margin)
+    ratios = _relative_eigenvalues(sample_covariance, covariance)
     low, high = float(ratios[0]), float(ratios[-1])
     slack = 1e-9  # round-off of eigenvalues at the very edge
     found = f"eigenvalues between {low:.4g} and {high:.4g}"
-    rule = f"between {margin:g} and {2 - margin:g} times the covariance"
-    holds = low >= margin - slack and high <= 2 - margin + slack
+    rule = f"between {zeta:g} and {2 - zeta:g} times the covariance"
+    holds = low >= zeta - slack and high <= 2 - zeta + slack
     require(holds, "sample_covariance", rule, found)
     r = 16 * looped_delta(d, n, L) * d ** (1 / (2 * L))
-    x, w, Sigma = np.asarray(query), np.asarray(weights), np.asarray(Sigma)
+    x, w, Sigma = np.asarray(query), np.asarray(weights), np.asarray(covariance)
     inverse = np.linalg.inv(Sigma)
     for_query, for_weights = (inverse, Sigma) if corrected else (Sigma, inverse)
     norms = (x @ for_query @ x) * (w @ for_weights @ w)
-    return float((1 + r) ** 2 * (1 + r - margin) ** (2 * L) * norms)
+    return float((1 + r) ** 2 * (1 + r - zeta) ** (2 * L) * norms)
 
 
 @checked
@@ -313,29 +307,11 @@ def _relative_eigenvalues(A: Float[Array, "d d"], B: Float[Array, "d d"]) -> np.
     return np.linalg.eigvalsh(np.linalg.solve(root, half.T))
 
 
-def _sizes(
-    dimension: object, samples: object, last: object, name: str = "loops"
-) -> tuple[int, int, int]:
-    L = positive_integer(last, name)
-    require(L <= _MOST_LOOPS, name, f"at most {_MOST_LOOPS}", L)
-    return (
-        positive_integer(dimension, "dimension"),
-        positive_integer(samples, "samples"),
-        L,
-    )
-
-
-def _loops(loops: object) -> int:
-    return positive_integer(loops, "loops")
-
-
 def _enough_samples(n: int, least: int, formula: str) -> None:
     rule = f"at least {formula} = {least}"
     require(n >= least, "samples", rule, f"{n}, {least / n:.3g} times too few")
 
 
-def _above_noise(tolerance: object, floor: float, formula: str) -> None:
-    finite_number(tolerance, "tolerance")
-    epsilon = float(tolerance)  # pyright: ignore[reportArgumentType]
+def _above_noise(epsilon: float, floor: float, formula: str) -> None:
     rule = f"above {formula} = {floor:.4g}"
     require(epsilon > floor, "tolerance", rule, f"{epsilon:.4g}")

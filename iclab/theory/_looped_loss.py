@@ -2,6 +2,7 @@
 
 import functools
 import math
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -9,25 +10,25 @@ import numpy as np
 from jaxtyping import Array, Float, Key, UInt32
 
 from iclab.core import (
+    Covariance,
     Natural,
     NonNegative,
+    Number,
+    SecondMoment,
     Size,
     Symmetric,
+    between,
     checked,
-    covariance_matrix,
-    finite_array,
     is_traced,
-    positive_integer,
     require,
-    square_matrix,
 )
 from iclab.theory._expected_trace import LARGEST_DEGREE, expected_trace, expected_traces
-from iclab.theory._linear_transformer_loss import Number, absent, scalar_filter
+from iclab.theory._linear_transformer_loss import absent, scalar_filter
 from iclab.theory._wishart_quadrature import wishart_quadrature
 from iclab.theory._wishart_samples import wishart_samples
 
 _EXACT_LOOPS = LARGEST_DEGREE // 2
-MOST_LOOPS = 64
+Loops = Annotated[int, between(1, 64)]
 
 
 @checked
@@ -35,10 +36,10 @@ def looped_loss(
     A: Float[Array, "d d"],
     u: Float[Array, " d"] | None = None,
     *,
-    covariance: Float[Array, "d d"],
-    weight_covariance: Float[Array, "d d"] | None = None,
-    samples: int,
-    loops: int,
+    covariance: Covariance,
+    weight_covariance: SecondMoment | None = None,
+    samples: Natural,
+    loops: Loops,
     noise_variance: NonNegative = 0.0,
 ) -> Float[Array, ""]:
     r"""Exact in-context loss of one linear attention layer applied L times.
@@ -61,21 +62,19 @@ def looped_loss(
     Differs from the paper: Lemma 4.1 is this only for multiples of Σ⋆⁻¹; A need not be
         symmetric; there Ω = Σ⋆⁻¹ and σ = 0.
     """
-    A, u, Sigma = _weights(A, u, covariance)
-    Omega = _prior(weight_covariance, Sigma)
-    n, L = _sizes(samples, loops)
-    d = A.shape[0]
+    Sigma, Omega, n, L, d = covariance, weight_covariance, samples, loops, len(A)
+    u = jnp.zeros(d) if u is None else u
     step = _multiple_of_inverse(A, Sigma)
     if step is not None:
         h, weight = wishart_quadrature(d, n, 2 * L)
-        prior = None if weight_covariance is None else Omega
         noise = None if absent(noise_variance) else d * noise_variance / n
-        return _integrated(step, u, Sigma, prior, h, weight, noise, L)
+        return _integrated(step, u, Sigma, Omega, h, weight, noise, L)
     rule = (
         f"at most {_EXACT_LOOPS} to be exact for matrices that are not multiples of "
         "the inverse covariance (sampled_looped_loss has no such limit)"
     )
     require(L <= _EXACT_LOOPS, "loops", rule, L)
+    Omega = jnp.linalg.inv(Sigma) if Omega is None else Omega
     loss = _averaged_words(A, u, Sigma, Omega, float(n), L)
     if absent(noise_variance):
         return loss
@@ -86,9 +85,9 @@ def looped_loss(
 def looped_loss_lemma_4_1(
     A: Symmetric,
     *,
-    covariance: Float[Array, "d d"],
-    samples: int,
-    loops: int,
+    covariance: Covariance,
+    samples: Natural,
+    loops: Annotated[int, between(1, _EXACT_LOOPS)],
 ) -> Float[Array, ""]:
     r"""The expression that Lemma 4.1 gives for the loss, which is not the loss.
 
@@ -103,13 +102,10 @@ def looped_loss_lemma_4_1(
     Assumes: symmetric A (positive semi-definite for the root to be real), L ≤ 3.
     Differs from the paper: nothing; it is the paper that differs from the loss.
     """
-    A, _, Sigma = _weights(A, None, covariance)
-    n, L = _sizes(samples, loops)
-    require(L <= _EXACT_LOOPS, "loops", f"at most {_EXACT_LOOPS}", L)
-    d = A.shape[0]
+    L, d = loops, len(A)
     total = jnp.asarray(float(d))
     for j in range(1, 2 * L + 1):
-        power = expected_trace(jnp.broadcast_to(A, (j, d, d)), Sigma, n)
+        power = expected_trace(jnp.broadcast_to(A, (j, d, d)), covariance, samples)
         total = total + math.comb(2 * L, j) * (-1.0) ** j * power
     return total
 
@@ -119,8 +115,8 @@ def sampled_looped_loss(
     A: Float[Array, "d d"],
     u: Float[Array, " d"] | None = None,
     *,
-    covariance: Float[Array, "d d"],
-    weight_covariance: Float[Array, "d d"] | None = None,
+    covariance: Covariance,
+    weight_covariance: SecondMoment | None = None,
     samples: Natural,
     loops: Natural,
     noise_variance: NonNegative = 0.0,
@@ -137,24 +133,17 @@ def sampled_looped_loss(
     Assumes: as `looped_loss`.
     Differs from the paper: as `looped_loss`.
     """
-    A, u, Sigma = _weights(A, u, covariance)
-    Omega = _prior(weight_covariance, Sigma)
-    n = samples
-    L = loops
     require(draws >= 2, "draws", "at least 2 for a standard error", draws)
-    S = wishart_samples(key, Sigma, n, (draws,))
-    prior = None if weight_covariance is None else Omega
-    losses = jax.vmap(
-        lambda one: looped_loss_given(
-            one,
-            A,
-            u,
-            Sigma,
-            L,
-            weight_covariance=prior,
-            noise_over_samples=noise_variance / n,
-        )
-    )(S)
+    loss = functools.partial(
+        looped_loss_given,
+        A=A,
+        u=jnp.zeros(len(A)) if u is None else u,
+        covariance=covariance,
+        loops=loops,
+        weight_covariance=weight_covariance,
+        noise_over_samples=noise_variance / samples,
+    )
+    losses = jax.vmap(loss)(wishart_samples(key, covariance, samples, (draws,)))
     return jnp.mean(losses), jnp.std(losses, ddof=1) / jnp.sqrt(draws)
 
 
@@ -164,7 +153,7 @@ def looped_loss_given(
     A: Float[Array, "d d"],
     u: Float[Array, " d"],
     covariance: Float[Array, "d d"],
-    loops: int,
+    loops: Natural,
     *,
     weight_covariance: Float[Array, "d d"] | None = None,
     noise_over_samples: Number = 0.0,
@@ -199,10 +188,10 @@ def looped_loss_given(
 
 @checked
 def loss_by_test_loops(
-    step: Float[Array, ""] | float | int,
+    step: Number,
     dimension: Natural,
-    samples: int,
-    loops: int,
+    samples: Natural,
+    loops: Loops,
     *,
     noise_variance: NonNegative = 0.0,
 ) -> Float[Array, " loops"]:
@@ -225,8 +214,7 @@ def loss_by_test_loops(
     Assumes: w ~ N(0, Σ⋆⁻¹), Gaussian inputs; any Σ⋆ gives these values; L ≤ 64.
     Differs from the paper: the paper shows sampled losses, of labels without noise.
     """
-    d = dimension
-    n, L = _sizes(samples, loops)
+    d, n, L = dimension, samples, loops
     h, weight = wishart_quadrature(d, n, 2 * L)
     noise = None if absent(noise_variance) else noise_variance / n
     return d * _by_loops(step, h, weight, noise, L)
@@ -315,41 +303,6 @@ def _averaged_noise_words(
             times *= 1 if i == j else 2
             total = total + times * expected_traces(word, Sigma, n)[0]
     return total
-
-
-def _prior(
-    weight_covariance: object, Sigma: Float[Array, "d d"]
-) -> Float[Array, "d d"]:
-    """Ω, which is Σ⋆⁻¹ unless given."""
-    if weight_covariance is None:
-        return jnp.linalg.inv(Sigma)
-    with jax.ensure_compile_time_eval():
-        return covariance_matrix(
-            weight_covariance,
-            "weight_covariance",
-            dimension=Sigma.shape[0],
-            singular=True,
-        )
-
-
-def _sizes(samples: object, loops: object) -> tuple[int, int]:
-    n = positive_integer(samples, "samples")
-    L = positive_integer(loops, "loops")
-    require(L <= MOST_LOOPS, "loops", f"at most {MOST_LOOPS}", L)
-    return n, L
-
-
-def _weights(
-    A: object, u: object, covariance: object
-) -> tuple[Float[Array, "d d"], Float[Array, " d"], Float[Array, "d d"]]:
-    with jax.ensure_compile_time_eval():  # a constant is checked even inside `jit`
-        Sigma = covariance_matrix(covariance)
-        d = Sigma.shape[0]
-        A = square_matrix(A, "A", dimension=d)
-        u = jnp.zeros(d) if u is None else jnp.asarray(u)
-        require(u.shape == (d,), "u", f"a vector of length {d}", f"shape {u.shape}")
-        finite_array(u, "u")
-    return A, u, Sigma
 
 
 def _multiple_of_inverse(

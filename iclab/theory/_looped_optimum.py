@@ -3,8 +3,9 @@
 import functools
 import math
 from fractions import Fraction
-from typing import Any  # for numbers of mpmath, whose classes are made at run time
+from typing import Annotated, Any  # Any: mpmath makes its classes at run time
 
+import jax
 import jax.numpy as jnp
 import mpmath
 import numpy as np
@@ -13,36 +14,30 @@ from jaxtyping import Array, Float
 from iclab.core import (
     Natural,
     NonNegative,
+    Number,
+    Positive,
+    PositiveFloat,
     Size,
+    between,
     checked,
     require,
 )
-from iclab.theory._looped_loss import MOST_LOOPS
+from iclab.theory._looped_loss import Loops
 from iclab.theory._wishart_moments import wishart_moments
-from iclab.theory._wishart_quadrature import (
-    positive_ratio,
-    spectrum_rule,
-    wishart_quadrature,
-)
+from iclab.theory._wishart_quadrature import spectrum_rule, wishart_quadrature
 
 # Places at which the slope's sign is looked at, where noise may bring several zeros.
 _SCANNED = 4096
-
-# The expansion needs 2L moments as polynomials in 1/n, in exact arithmetic.
-_MOST_EXPANDED_LOOPS = 16
-
-# Loops of the Marchenko–Pastur limit, a term of a sum each.
-_MOST_LIMIT_LOOPS = 10**6
 
 
 @checked
 def looped_optimum(
     dimension: Size,
     samples: Natural,
-    loops: Natural,
+    loops: Loops,
     *,
     noise_variance: NonNegative = 0.0,
-    signal_variance: NonNegative = 1.0,
+    signal_variance: Positive = 1.0,
 ) -> tuple[float, float]:
     r"""The best symmetric weights of a looped transformer, A = a Σ⋆⁻¹, and their loss.
 
@@ -73,12 +68,8 @@ def looped_optimum(
     Differs from the paper: exact, where the paper has 1 ± 8δd^{1/(2L)}; labels there
         have no noise.
     """
-    d = dimension
-    n = samples
-    L = loops
-    require(L <= MOST_LOOPS, "loops", f"at most {MOST_LOOPS}", L)
+    d, n, L = dimension, samples, loops
     noise, signal = float(noise_variance), float(signal_variance)
-    require(signal > 0, "signal_variance", "> 0", signal)
     if noise == 0:
         step, loss = _looped_optimum(d, n, L)
     else:
@@ -87,7 +78,9 @@ def looped_optimum(
 
 
 @checked
-def looped_expansion(dimension: Size, loops: Natural) -> tuple[float, float]:
+def looped_expansion(
+    dimension: Size, loops: Annotated[int, between(1, 16)]
+) -> tuple[float, float]:
     r"""How the looped optimum approaches Σ⋆⁻¹ as the prompt grows.
 
     $$a^\star=1-\frac\kappa n+O(n^{-2}),\qquad\text{loss}=\frac C{n^L}\,(1+O(n^{-1}))$$
@@ -101,9 +94,7 @@ def looped_expansion(dimension: Size, loops: Natural) -> tuple[float, float]:
     Assumes: as `looped_optimum`, L ≤ 16.
     Differs from the paper: Theorem 3.2 bounds the loss by a multiple of n^{−1/2}.
     """
-    d = dimension
-    L = loops
-    require(L <= _MOST_EXPANDED_LOOPS, "loops", f"≤ {_MOST_EXPANDED_LOOPS}", L)
+    d, L = dimension, loops
     even, odd, lower = (_central_moment(d, k) for k in (2 * L, 2 * L - 1, 2 * L - 2))
     C = even[L]
     kappa = (C + odd[L]) / ((2 * L - 1) * lower[L - 1])
@@ -112,7 +103,7 @@ def looped_expansion(dimension: Size, loops: Natural) -> tuple[float, float]:
 
 @checked
 def marchenko_pastur_looped_optimum(
-    ratio: float | int, loops: Natural
+    ratio: PositiveFloat, loops: Annotated[int, between(1, 10**6)]
 ) -> tuple[float, float]:
     r"""The result of `looped_optimum` in the limit d, n → ∞ with d/n → c.
 
@@ -128,10 +119,7 @@ def marchenko_pastur_looped_optimum(
     Assumes: the limit at fixed ratio, otherwise as `looped_optimum`.
     Differs from the paper: no paper states it.
     """
-    c = positive_ratio(ratio)
-    L = loops
-    rule = f"at most {_MOST_LIMIT_LOOPS:,}, one term of the sum each"
-    require(L <= _MOST_LIMIT_LOOPS, "loops", rule, L)
+    c, L = ratio, loops
     x = c / (1 + c) ** 2
     gained, term = 0.0, 1.0  # C_j xʲ, from one to the next without large numbers
     for j in range(L):
@@ -142,7 +130,7 @@ def marchenko_pastur_looped_optimum(
 
 @checked
 def looped_flow(
-    step: Float[Array, ""] | float | int, dimension: int, samples: int, loops: Natural
+    step: Number, dimension: Natural, samples: Natural, loops: Loops
 ) -> Float[Array, ""]:
     r"""Speed of gradient flow on the loss at A = a I, for inputs of covariance I.
 
@@ -156,9 +144,8 @@ def looped_flow(
     Differs from the paper: exact along A = a I, where the paper has a bound.
     """
     L = loops
-    require(L <= MOST_LOOPS, "loops", f"at most {MOST_LOOPS}", L)
     h, weight = wishart_quadrature(dimension, samples, 2 * L)
-    return 2 * L * weight @ (h * (1 - step * h) ** (2 * L - 1))
+    return _flow(step, h, weight, L)
 
 
 @checked
@@ -179,13 +166,18 @@ def looped_flow_limit(
     Assumes: Σ⋆ = I, n = ∞.
     Differs from the paper: solved, where the paper has a bound.
     """
-    L = loops
-    t = jnp.asarray(time, float)
-    gap = 1.0 - start
+    L, t, gap = loops, jnp.asarray(time, float), 1.0 - start
     if L == 1:
         return 1 - gap * jnp.exp(-2 * t)
     shrunk = (1 + 4 * L * (L - 1) * gap ** (2 * L - 2) * t) ** (-1 / (2 * L - 2))
     return 1 - gap * shrunk
+
+
+@functools.partial(jax.jit, static_argnames="L")
+def _flow(
+    step: Number, h: Float[Array, " m"], weight: Float[Array, " m"], L: int
+) -> Float[Array, ""]:
+    return 2 * L * weight @ (h * (1 - step * h) ** (2 * L - 1))
 
 
 @functools.lru_cache(maxsize=1024)

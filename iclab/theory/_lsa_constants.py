@@ -8,12 +8,11 @@ from iclab.core import (
     Covariance,
     NonNegative,
     checked,
-    finite_number,
     is_traced,
     require,
 )
 from iclab.theory._lsa_optimum import gamma_matrix, random_covariance_coefficients
-from iclab.theory._moment_table import moment_table
+from iclab.theory._moment_table import Moments
 
 
 @checked
@@ -28,8 +27,7 @@ def largest_initial_scale(
     Assumes: a balanced start, Assumption 3.3.
     Differs from the paper: nothing.
     """
-    Lambda = covariance
-    N = context_length
+    Lambda, N = covariance, context_length
     return jnp.sqrt(
         2 / (jnp.sqrt(len(Lambda)) * _operator_norm(gamma_matrix(Lambda, N)))
     )
@@ -37,7 +35,7 @@ def largest_initial_scale(
 
 @checked
 def largest_initial_scale_random_covariance(
-    moments: Float[Array, "3 d"],
+    moments: Moments,
     theta: Float[Array, "d d"],
     gamma_norm: NonNegative,
 ) -> Float[Array, ""]:
@@ -50,10 +48,8 @@ def largest_initial_scale_random_covariance(
     Assumes: a balanced start, Assumption 3.3, and E Λ_τ Θ ≠ 0.
     Differs from the paper: nothing.
     """
-    moments = moment_table(moments)
-    Theta = theta
-    alignment = jnp.sum((moments[0][:, None] * Theta) ** 2)
-    return jnp.sqrt(2 * alignment / (jnp.sqrt(len(Theta)) * gamma_norm))
+    alignment = _alignment(moments, theta)
+    return jnp.sqrt(2 * alignment / (jnp.sqrt(len(theta)) * gamma_norm))
 
 
 @checked
@@ -69,9 +65,8 @@ def expected_gamma_norm(
     Differs from the paper: nothing.
     """
     N = context_length
-    enough = diagonals.ndim == 2 and len(diagonals) >= 2
     rule = "at least two draws of a diagonal, in rows"
-    require(enough, "diagonals", rule, f"shape {diagonals.shape}")
+    require(len(diagonals) >= 2, "diagonals", rule, f"shape {diagonals.shape}")
     largest = jnp.max(diagonals, axis=1)
     norm = (1 + 1 / N) * largest + jnp.sum(diagonals, axis=1) / N
     values = norm * jnp.sum(diagonals**2, axis=1)
@@ -83,7 +78,7 @@ def last_weight_bound(
     covariance: Covariance,
     context_length: Count,
     theta: Float[Array, "d d"],
-    scale: float | Float[Array, ""],
+    scale: NonNegative,
 ) -> Float[Array, ""]:
     r"""Lower bound that u₋₁ keeps along the whole flow.
 
@@ -96,22 +91,19 @@ def last_weight_bound(
     Assumes: σ below `largest_initial_scale`.
     Differs from the paper: nothing.
     """
-    Lambda = covariance
-    Theta = theta
-    _below(scale, largest_initial_scale(Lambda, context_length))
-    d, gamma = len(Lambda), _operator_norm(gamma_matrix(Lambda, context_length))
-    room = 2 - jnp.sqrt(d) * scale**2 * gamma
-    alignment = jnp.sum((Lambda @ Theta) ** 2)
-    norm = _operator_norm(Lambda)
-    return jnp.sqrt(scale**2 / (2 * jnp.sqrt(d) * norm**2) * alignment * room)
+    Lambda, N, root = covariance, context_length, jnp.sqrt(len(covariance))
+    _below(scale, largest_initial_scale(Lambda, N))
+    margin = 2 - root * scale**2 * _operator_norm(gamma_matrix(Lambda, N))
+    alignment, norm = jnp.sum((Lambda @ theta) ** 2), _operator_norm(Lambda)
+    return jnp.sqrt(scale**2 / (2 * root * norm**2) * alignment * margin)
 
 
 @checked
 def convergence_constant(
-    covariance: Float[Array, "d d"],
+    covariance: Covariance,
     context_length: Count,
     theta: Float[Array, "d d"],
-    scale: float | Float[Array, ""],
+    scale: NonNegative,
 ) -> Float[Array, ""]:
     r"""Constant of the Polyak–Łojasiewicz inequality along the flow.
 
@@ -135,9 +127,9 @@ def convergence_constant(
 
 @checked
 def last_weight_bound_random_covariance(
-    moments: Float[Array, "3 d"],
+    moments: Moments,
     theta: Float[Array, "d d"],
-    scale: float | Float[Array, ""],
+    scale: NonNegative,
     gamma_norm: NonNegative,
 ) -> Float[Array, ""]:
     r"""Lower bound that u₋₁ keeps when covariances are random.
@@ -152,22 +144,20 @@ def last_weight_bound_random_covariance(
     Assumes: σ below `largest_initial_scale_random_covariance`.
     Differs from the paper: nothing.
     """
-    moments = moment_table(moments)
-    Theta = theta
-    limit = largest_initial_scale_random_covariance(moments, Theta, gamma_norm)
+    limit = largest_initial_scale_random_covariance(moments, theta, gamma_norm)
     _below(scale, limit)
-    d, alignment = len(Theta), jnp.sum((moments[0][:, None] * Theta) ** 2)
-    room = 2 * alignment - jnp.sqrt(d) * scale**2 * gamma_norm
-    return jnp.sqrt(scale**2 / (2 * jnp.sqrt(d) * jnp.max(moments[1])) * room)
+    root = jnp.sqrt(len(theta))
+    margin = 2 * _alignment(moments, theta) - root * scale**2 * gamma_norm
+    return jnp.sqrt(scale**2 / (2 * root * jnp.max(moments[1])) * margin)
 
 
 @checked
 def convergence_constant_random_covariance(
-    moments: Float[Array, "3 d"],
+    moments: Moments,
     context_length: Count,
     theta: Float[Array, "d d"],
-    scale: float | Float[Array, ""],
-    gamma_norm: float | Float[Array, ""],
+    scale: NonNegative,
+    gamma_norm: NonNegative,
 ) -> Float[Array, ""]:
     r"""Constant ν of the Polyak–Łojasiewicz inequality when covariances are random,
     $\nu=\eta\cdot b^2$ with b the bound of `last_weight_bound_random_covariance` and
@@ -186,9 +176,15 @@ def _operator_norm(matrix: Float[Array, "d d"]) -> Float[Array, ""]:
     return jnp.linalg.eigvalsh(matrix)[-1]
 
 
-def _below(scale: float | Float[Array, ""], limit: Float[Array, ""]) -> None:
+def _alignment(
+    moments: Float[Array, "3 d"], Theta: Float[Array, "d d"]
+) -> Float[Array, ""]:
+    """‖E Λ_τ Θ‖_F²."""
+    return jnp.sum((moments[0][:, None] * Theta) ** 2)
+
+
+def _below(scale: NonNegative, limit: Float[Array, ""]) -> None:
     """Refuse a start scale for which the bounds say nothing (and would be NaN)."""
-    finite_number(scale, "scale", at_least=0)
     if not is_traced(scale) and not is_traced(limit):
         rule = f"below {float(limit):.6g}, where the proof ends"
         require(float(scale) < float(limit), "scale", rule, float(scale))

@@ -3,13 +3,9 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import (
-    Count,
-    Covariance,
-    checked,
-)
+from iclab.core import Count, Covariance, checked
 from iclab.theory._lsa_optimum import gamma_matrix, random_covariance_coefficients
-from iclab.theory._moment_table import moment_table
+from iclab.theory._moment_table import Moments
 
 
 @checked
@@ -31,8 +27,7 @@ def lsa_flow(
     Assumes: u₁₂ = u₂₁ = 0, which the flow keeps; y = ⟨w, x⟩, w ~ N(0, I), x ~ N(0, Λ).
     Differs from the paper: nothing.
     """
-    Lambda = covariance
-    N = context_length
+    Lambda, N = covariance, context_length
     drift = gamma_matrix(Lambda, N) @ Lambda @ U11 @ Lambda
     drive = Lambda @ Lambda
     dU11 = -(u_last**2) * drift + u_last * drive
@@ -44,7 +39,7 @@ def lsa_flow(
 def lsa_flow_random_covariance(
     U11: Float[Array, "d d"],
     u_last: Float[Array, ""],
-    moments: Float[Array, "3 d"],
+    moments: Moments,
     context_length: Count,
 ) -> tuple[Float[Array, "d d"], Float[Array, ""]]:
     r"""Time derivatives of (U₁₁, u₋₁) when each prompt draws its own covariance.
@@ -60,7 +55,6 @@ def lsa_flow_random_covariance(
     Assumes: u₁₂ = u₂₁ = 0; random covariances are diagonal with independent entries.
     Differs from the paper: nothing.
     """
-    moments = moment_table(moments)
     _, xi, zeta = random_covariance_coefficients(moments, context_length)
     drive = jnp.diag(xi)
     dU11 = -(u_last**2) * zeta * U11 + u_last * drive

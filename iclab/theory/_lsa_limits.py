@@ -3,15 +3,12 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import (
-    NonNegative,
-    checked,
-)
-from iclab.theory._moment_table import moment_table
+from iclab.core import NonNegative, checked
+from iclab.theory._moment_table import Moments
 
 
 @checked
-def lsa_limit_factor(moments: Float[Array, "3 d"]) -> Float[Array, " d"]:
+def lsa_limit_factor(moments: Moments) -> Float[Array, " d"]:
     r"""Mean prediction over new random covariances, as a multiple of the truth.
 
     $$\mathbb E[\hat y\mid x,w]\to\sum_i\frac{\mathbb E\lambda_i^2\;\mathbb E\lambda_i}
@@ -24,14 +21,14 @@ def lsa_limit_factor(moments: Float[Array, "3 d"]) -> Float[Array, " d"]:
     Assumes: M, N → ∞; training and test covariances have the same law.
     Differs from the paper: nothing.
     """
-    first, second, third = moment_table(moments)
+    first, second, third = moments
     return first * second / third
 
 
 @checked
 def lsa_limit_risk(
-    training_moments: Float[Array, "3 d"],
-    test_moments: Float[Array, "3 d"],
+    training_moments: Moments,
+    test_moments: Moments,
     scale: NonNegative = 1.0,
 ) -> Float[Array, ""]:
     r"""Error of the trained linear attention for infinitely long prompts.
@@ -47,7 +44,7 @@ def lsa_limit_risk(
     Assumes: M, N → ∞, y = ⟨w, x⟩, w ~ N(0, I).
     Differs from the paper: it draws the line without writing it down.
     """
-    _, second, third = moment_table(training_moments, "training_moments")
+    _, second, third = training_moments
     p, c = second / third, scale
-    m1, m2, m3 = moment_table(test_moments, "test_moments")
+    m1, m2, m3 = test_moments
     return jnp.sum(c * m1 - 2 * p * c**2 * m2 + p**2 * c**3 * m3)

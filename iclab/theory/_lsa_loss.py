@@ -7,16 +7,11 @@ about Γ can be held against these losses.
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import (
-    Count,
-    Covariance,
-    checked,
-    square_matrix,
-)
-from iclab.theory._moment_table import moment_table
+from iclab.core import Count, Covariance, Number, checked, require
+from iclab.theory._moment_table import Moments
 
 
-@checked
+@checked(jit=True)
 def lsa_loss(
     U11: Float[Array, "d d"],
     u_last: Float[Array, ""] | float,
@@ -35,12 +30,10 @@ def lsa_loss(
     Assumes: y = ⟨w, x⟩ without noise, w ~ N(0, I), x ~ N(0, Λ).
     Differs from the paper: ℓ̃ of (5.5) is this minus tr(Λ)/2.
     """
-    Lambda = covariance
-    N = context_length
-    return 0.5 * _odd_part(u_last * U11, Lambda, N)
+    return 0.5 * _odd_part(u_last * U11, covariance, context_length)
 
 
-@checked
+@checked(jit=True)
 def lsa_full_loss(
     key_query: Float[Array, "k k"],
     value_projection: Float[Array, "k k"],
@@ -63,11 +56,11 @@ def lsa_full_loss(
     Assumes: y = ⟨w, x⟩ without noise, w ~ N(0, I), x ~ N(0, Λ).
     Differs from the paper: it writes the expectation only where p = q = 0.
     """
-    Lambda = covariance
-    N = context_length
-    d = len(Lambda)
-    W_KQ = square_matrix(key_query, "key_query", dimension=d + 1)
-    W_PV = square_matrix(value_projection, "value_projection", dimension=d + 1)
+    # A float, since the square of an integer of 64 bits may overflow.
+    Lambda, N, d = covariance, jnp.asarray(context_length, float), len(covariance)
+    W_KQ, W_PV = key_query, value_projection
+    rule, found = f"a {d + 1}×{d + 1} matrix", f"shape {W_KQ.shape}"
+    require(len(W_KQ) == d + 1, "key_query", rule, found)
     A, q = W_KQ[:d, :d], W_KQ[d, :d]
     p, c = W_PV[d, :d], W_PV[d, d]
 
@@ -98,7 +91,7 @@ def lsa_full_loss(
 
 
 def _odd_part(
-    B: Float[Array, "d d"], Lambda: Float[Array, "d d"], N: Count
+    B: Float[Array, "d d"], Lambda: Float[Array, "d d"], N: Count | Number
 ) -> Float[Array, ""]:
     """E tr[(Λ̂B − I) Λ (Λ̂B − I)ᵀ]."""
     quadratic = jnp.trace(_sandwiched_gram(B @ Lambda @ B.T, Lambda, N))
@@ -106,18 +99,18 @@ def _odd_part(
 
 
 def _sandwiched_gram(
-    M: Float[Array, "d d"], Lambda: Float[Array, "d d"], N: Count
+    M: Float[Array, "d d"], Lambda: Float[Array, "d d"], N: Count | Number
 ) -> Float[Array, "d d"]:
     """E[Λ̂MΛ̂] = ΛMΛ + (ΛMᵀΛ + tr(MΛ)Λ)/N for a fixed matrix M."""
     wick = Lambda @ M.T @ Lambda + jnp.trace(M @ Lambda) * Lambda
     return Lambda @ M @ Lambda + wick / N
 
 
-@checked
+@checked(jit=True)
 def lsa_loss_random_covariance(
     U11: Float[Array, "d d"],
     u_last: Float[Array, ""] | float,
-    moments: Float[Array, "3 d"],
+    moments: Moments,
     context_length: Count,
 ) -> Float[Array, ""]:
     r"""Exact population loss when every prompt draws its own diagonal covariance.
@@ -131,7 +124,6 @@ def lsa_loss_random_covariance(
     Assumes: Λ_τ diagonal with independent entries; y = ⟨w, x⟩, w ~ N(0, I).
     Differs from the paper: ℓ_rdm of (C.5) is this minus E tr(Λ_τ)/2.
     """
-    moments = moment_table(moments)
     N = context_length
     T = _triple_moments(moments)
     # E[(1 + 1/N) λᵢ²λₖ + λᵢλₖ tr(Λ)/N], the weight of U²ᵢₖ in E tr(Λ̂UΛUᵀΛ̂).
@@ -141,7 +133,7 @@ def lsa_loss_random_covariance(
     return 0.5 * (quadratic - 2 * linear + jnp.sum(moments[0]))
 
 
-def _triple_moments(moments: Float[Array, "3 d"]) -> Float[Array, "d d d"]:
+def _triple_moments(moments: Moments) -> Float[Array, "d d d"]:
     """E[λᵢλⱼλₖ] of independent entries from their own moments."""
     first, second, third = moments
     d = first.shape[0]

@@ -3,14 +3,8 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import (
-    Count,
-    Covariance,
-    NonNegative,
-    SecondMoment,
-    checked,
-)
-from iclab.theory._moment_table import moment_table
+from iclab.core import Count, Covariance, NonNegative, SecondMoment, checked
+from iclab.theory._moment_table import Moments
 
 
 @checked
@@ -27,12 +21,11 @@ def gamma_matrix(covariance: Covariance, context_length: Count) -> Float[Array, 
     Assumes: x ~ N(0, Λ).
     Differs from the paper: nothing.
     """
-    Lambda = covariance
-    N = context_length
+    Lambda, N = covariance, context_length
     return (1 + 1 / N) * Lambda + jnp.trace(Lambda) / N * jnp.eye(len(Lambda))
 
 
-@checked
+@checked(jit=True)
 def optimal_preconditioner(
     covariance: Covariance,
     context_length: Count,
@@ -55,9 +48,7 @@ def optimal_preconditioner(
     Assumes: y = ⟨w, x⟩ + noise, w ~ N(0, Ω), x ~ N(0, Λ).
     Differs from the paper: nothing for Ω = I, σ = 0.
     """
-    Lambda = covariance
-    N = context_length
-    d = len(Lambda)
+    Lambda, N, d = covariance, context_length, len(covariance)
     if weight_covariance is None:
         noise = jnp.asarray(noise_variance, float) / N * jnp.eye(d)
         return jnp.linalg.inv(gamma_matrix(Lambda, N) + noise)
@@ -84,14 +75,12 @@ def lsa_optimum(
     Assumes: as `optimal_preconditioner`.
     Differs from the paper: nothing.
     """
-    Lambda = covariance
-    N = context_length
-    return _balanced_weights(optimal_preconditioner(Lambda, N))
+    return _balanced_weights(optimal_preconditioner(covariance, context_length))
 
 
-@checked
+@checked(jit=True)
 def random_covariance_coefficients(
-    moments: Float[Array, "3 d"], context_length: Count
+    moments: Moments, context_length: Count
 ) -> tuple[Float[Array, " d"], Float[Array, " d"], Float[Array, "d d"]]:
     r"""The coefficients (γ, ξ, ζ) of training on random diagonal covariances.
 
@@ -106,8 +95,8 @@ def random_covariance_coefficients(
     Assumes: independent diagonal entries, each with its own distribution.
     Differs from the paper: ζ is given its natural diagonal.
     """
-    first, second, third = moment_table(moments)
-    N = context_length
+    first, second, third = moments
+    N = jnp.asarray(context_length, float)  # one more than an integer may overflow
     total = jnp.sum(first)
     gamma = (N + 1) / N * third + (third + second * (total - first)) / N
     cross = second[:, None] * first[None, :]
@@ -119,9 +108,9 @@ def random_covariance_coefficients(
     return gamma, second, jnp.where(jnp.eye(d, dtype=bool), gamma[:, None], zeta)
 
 
-@checked
+@checked(jit=True)
 def lsa_optimum_random_covariance(
-    moments: Float[Array, "3 d"], context_length: Count
+    moments: Moments, context_length: Count
 ) -> tuple[Float[Array, "d+1 d+1"], Float[Array, "d+1 d+1"]]:
     r"""Weights (W_KQ, W_PV) after training on random diagonal covariances.
 
@@ -135,9 +124,7 @@ def lsa_optimum_random_covariance(
     positive entries that have three moments.
     Differs from the paper: nothing.
     """
-    moments = moment_table(moments)
-    N = context_length
-    gamma, xi, _ = random_covariance_coefficients(moments, N)
+    gamma, xi, _ = random_covariance_coefficients(moments, context_length)
     return _balanced_weights(jnp.diag(xi / gamma))
 
 

@@ -9,10 +9,9 @@ from iclab.core import (
     Count,
     Covariance,
     NonNegative,
+    PositiveFloat,
     SecondMoment,
     checked,
-    covariance_matrix,
-    finite_array,
     is_traced,
     refuse,
     require,
@@ -24,7 +23,7 @@ from iclab.theory._lsa_optimum import optimal_preconditioner
 _ROUND_OFF = 1e-8
 
 
-@checked
+@checked(jit=True)
 def lsa_risk(
     preconditioner: Float[Array, "d d"],
     covariance: SecondMoment,
@@ -32,7 +31,7 @@ def lsa_risk(
     *,
     query_covariance: SecondMoment | None = None,
     weight: Float[Array, " d"] | None = None,
-    weight_covariance: Float[Array, "d d"] | None = None,
+    weight_covariance: SecondMoment | None = None,
     noise_variance: NonNegative = 0.0,
 ) -> Float[Array, ""]:
     r"""Exact expected squared error of $\hat y=x_q^\top P\,\frac1M\sum_iy_ix_i$.
@@ -58,15 +57,13 @@ def lsa_risk(
     y_i = ⟨w, x_i⟩ + noise.
     Differs from the paper: the target ⟨w, x_q⟩ has no noise; add σ² for a noisy one.
     """
-    P = preconditioner
-    d = len(P)
-    Lambda = covariance
-    M = examples
-    Q = Lambda
-    if query_covariance is not None:
-        Q = query_covariance
-    Omega = _weight_second_moment(d, weight, weight_covariance)
-
+    P, Lambda, M = preconditioner, covariance, examples
+    Q = Lambda if query_covariance is None else query_covariance
+    if weight is not None and weight_covariance is not None:
+        refuse("give `weight` (fixed) or `weight_covariance` (random), not both")
+    Omega = jnp.eye(len(P)) if weight_covariance is None else weight_covariance
+    if weight is not None:
+        Omega = jnp.outer(weight, weight)
     K = P.T @ Q @ P
     LKL = Lambda @ K @ Lambda
     square = LKL + (LKL + jnp.trace(K @ Lambda) * Lambda) / M
@@ -88,9 +85,8 @@ def best_linear_risk(
     Assumes: x ~ N(0, Λ) or any law with that second moment; E y² < ∞.
     Differs from the paper: it forgets the last hypothesis.
     """
-    Lambda = covariance
-    b = _vector("cross_moment", cross_moment, len(Lambda))
-    explained = b @ jnp.linalg.solve(Lambda, b)
+    b = cross_moment
+    explained = b @ jnp.linalg.solve(covariance, b)
     risk = label_second_moment - explained
     if not is_traced(risk):
         rule = f"≥ bᵀΛ⁻¹b = {float(explained):.6g} of `cross_moment` b"
@@ -124,12 +120,8 @@ def nonlinear_risk(
     x ~ N(0, Λ), E y² and E[y²xxᵀ] finite.
     Differs from the paper: E y² < ∞ is assumed, without which the first term is ∞.
     """
-    Lambda = covariance
-    d = len(Lambda)
-    a = _vector("best_weight", best_weight, d)
-    Sigma = label_covariance
-    N = context_length
-    M = examples
+    a, Sigma, Lambda = best_weight, label_covariance, covariance
+    N, M = context_length, examples
     inverse = optimal_preconditioner(Lambda, N)
     G = inverse @ inverse @ Lambda
     trace = jnp.trace(Lambda)
@@ -155,10 +147,8 @@ def linear_label_covariance(
     Assumes: x ~ N(0, Λ), noise independent of x.
     Differs from the paper: noise is added.
     """
-    Lambda = covariance
-    w = _vector("weight", weight, len(Lambda))
-    Lw = Lambda @ w
-    return (w @ Lw + noise_variance) * Lambda + jnp.outer(Lw, Lw)
+    Lw = covariance @ weight
+    return (weight @ Lw + noise_variance) * covariance + jnp.outer(Lw, Lw)
 
 
 @checked
@@ -185,13 +175,11 @@ def lsa_risk_bound(
     Assumes: as `lsa_risk` with the preconditioner of `optimal_preconditioner`.
     Differs from the paper: nothing.
     """
-    Lambda = covariance
-    N = context_length
-    M = examples
+    Lambda, N, M = covariance, context_length, examples
     d, trace = len(Lambda), jnp.trace(Lambda)
     if weight is None:
         return (d + 1) * trace / M + _length_factor(Lambda) * trace / N**2
-    w = _vector("weight", weight, d)
+    w = weight
     energy = w @ Lambda @ w
     inverse_energy = w @ jnp.linalg.solve(Lambda, w)
     length = energy + 2 * (w @ w) * trace + inverse_energy * trace**2
@@ -199,7 +187,9 @@ def lsa_risk_bound(
 
 
 @checked
-def sample_complexity(covariance: Covariance, accuracy: float) -> tuple[int, int]:
+def sample_complexity(
+    covariance: Covariance, accuracy: PositiveFloat
+) -> tuple[int, int]:
     r"""Lengths (M of the test prompt, N of the training prompts) that suffice.
 
     $$M\ge 2(d+1)\operatorname{tr}(\Lambda)\,\varepsilon^{-1},\qquad
@@ -213,14 +203,10 @@ def sample_complexity(covariance: Covariance, accuracy: float) -> tuple[int, int
     Differs from the paper: ε^{-1/2} stands outside the root (inside, as printed in our
     copy, the lengths do not suffice).
     """
-    Lambda = covariance
-    epsilon = float(accuracy)
-    holds = epsilon > 0 and math.isfinite(epsilon)
-    require(holds, "accuracy", "> 0 and finite", accuracy)
-    d, trace = len(Lambda), float(jnp.trace(Lambda))
-    factor = float(_length_factor(Lambda))
-    examples = math.ceil(2 * (d + 1) * trace / epsilon)
-    context_length = math.ceil(math.sqrt(2 * factor * trace / epsilon))
+    d, trace = len(covariance), float(jnp.trace(covariance))
+    factor = float(_length_factor(covariance))
+    examples = math.ceil(2 * (d + 1) * trace / accuracy)
+    context_length = math.ceil(math.sqrt(2 * factor * trace / accuracy))
     return examples, context_length
 
 
@@ -228,30 +214,3 @@ def _length_factor(Lambda: Float[Array, "d d"]) -> Float[Array, ""]:
     """1 + 2d + d²κ."""
     d, eigenvalues = len(Lambda), jnp.linalg.eigvalsh(Lambda)
     return 1 + 2 * d + d**2 * eigenvalues[-1] / eigenvalues[0]
-
-
-def _weight_second_moment(
-    dimension: int,
-    weight: Float[Array, " d"] | None,
-    weight_covariance: Float[Array, "d d"] | None,
-) -> Float[Array, "d d"]:
-    """E[wwᵀ] of a fixed weight, or of a random one with mean zero."""
-    if weight is not None and weight_covariance is not None:
-        refuse("give `weight` (fixed) or `weight_covariance` (random), not both")
-    if weight is not None:
-        w = _vector("weight", weight, dimension)
-        return jnp.outer(w, w)
-    if weight_covariance is not None:
-        name = "weight_covariance"
-        return covariance_matrix(
-            weight_covariance, name, dimension=dimension, singular=True
-        )
-    return jnp.eye(dimension)
-
-
-def _vector(name: str, value: Float[Array, " d"], dimension: int) -> Float[Array, " d"]:
-    vector = jnp.asarray(value, dtype=float)
-    rule = f"a vector of dimension {dimension}"
-    require(vector.shape == (dimension,), name, rule, f"shape {vector.shape}")
-    finite_array(vector, name)
-    return vector

@@ -1,7 +1,7 @@
 """The best k-step methods on random least squares, as numbers rather than runs."""
 
 import functools
-from typing import Any  # for numbers of mpmath, whose classes are made at run time
+from typing import Annotated, Any  # Any: mpmath makes its classes at run time
 
 import jax
 import jax.numpy as jnp
@@ -11,24 +11,22 @@ from jaxtyping import Array, Float
 
 from iclab.core import (
     Natural,
+    NonNegative,
+    Positive,
+    PositiveFloat,
     Size,
+    between,
     checked,
-    finite_number,
-    positive_integer,
-    require,
 )
-from iclab.theory._linear_transformer_loss import layer_numbers, scalar_filter
+from iclab.theory._linear_transformer_loss import scalar_filter
 from iclab.theory._wishart_moments import wishart_moments
 from iclab.theory._wishart_quadrature import (
     gauss_rule,
-    positive_ratio,
     spectrum_rule,
     wishart_quadrature,
 )
 
-_MOST_STEPS = 16
-_MOST_GD_PLUS_PLUS_LAYERS = 4
-_MOST_LIMIT_LAYERS = 10**6
+_Steps = Annotated[int, between(1, 16)]
 
 # Descents towards the best real steps where the best residual has complex zeros.
 _STARTS = 6
@@ -45,10 +43,10 @@ _SMALLEST_LOSS = 1e-30
 def optimal_steps(
     dimension: Size,
     samples: Natural,
-    layers: int,
+    layers: _Steps,
     *,
-    noise_variance: float | int = 0.0,
-    signal_variance: float | int = 1.0,
+    noise_variance: NonNegative = 0.0,
+    signal_variance: Positive = 1.0,
 ) -> tuple[Float[Array, " k"], float]:
     r"""Step sizes of the best k-step preconditioned gradient descent, and its loss.
 
@@ -78,10 +76,8 @@ def optimal_steps(
     Differs from the paper: a_i = −η_i; the paper proves that stationary points exist,
         for labels without noise.
     """
-    d = dimension
-    n = samples
-    k = _layers(layers, _MOST_STEPS)
-    noise, signal = _variances(noise_variance, signal_variance)
+    d, n, k = dimension, samples, layers
+    noise, signal = float(noise_variance), float(signal_variance)
     if noise == 0:
         steps, loss = _optimal_steps(d, n, k)
     else:
@@ -93,10 +89,10 @@ def optimal_steps(
 def optimal_filter(
     dimension: Size,
     samples: Natural,
-    layers: int,
+    layers: _Steps,
     *,
-    noise_variance: float | int = 0.0,
-    signal_variance: float | int = 1.0,
+    noise_variance: NonNegative = 0.0,
+    signal_variance: Positive = 1.0,
 ) -> tuple[Float[Array, " k"], float]:
     r"""The best prediction cᵀg(S)x_q with g of degree k − 1, for noisy labels.
 
@@ -118,10 +114,8 @@ def optimal_filter(
     Assumes: w ~ N(0, Ω) with tr(ΩΣ)/d = v, x ~ N(0, Σ), k ≤ 16.
     Differs from the paper: no paper states it.
     """
-    d = dimension
-    n = samples
-    k = _layers(layers, _MOST_STEPS)
-    noise, signal = _variances(noise_variance, signal_variance)
+    d, n, k = dimension, samples, layers
+    noise, signal = float(noise_variance), float(signal_variance)
     residual, loss = _best_residual(d, n, k, noise / (n * signal))
     g = [-float(coefficient) for coefficient in residual[1:]]
     return jnp.array(g), signal * float(loss)
@@ -129,7 +123,7 @@ def optimal_filter(
 
 @checked
 def marchenko_pastur_optimal_steps(
-    ratio: float | int, layers: int
+    ratio: PositiveFloat, layers: Annotated[int, between(1, 10**6)]
 ) -> tuple[Float[Array, " k"], float]:
     r"""The result of `optimal_steps` in the limit d, n → ∞ with d/n → c.
 
@@ -144,8 +138,7 @@ def marchenko_pastur_optimal_steps(
     Assumes: the limit at fixed ratio, otherwise as `optimal_steps`.
     Differs from the paper: no paper states it.
     """
-    c = positive_ratio(ratio)
-    k = _layers(layers, _MOST_LIMIT_LAYERS)
+    c, k = ratio, layers
     theta = np.arange(1, k + 1) * np.pi / (k + 1)
     # 1 + c + 2√c cos θ without cancellation near c = 1, θ = π.
     nodes = (1 - np.sqrt(c)) ** 2 + 4 * np.sqrt(c) * np.cos(theta / 2) ** 2
@@ -157,7 +150,7 @@ def marchenko_pastur_optimal_steps(
 
 @checked
 def optimal_gd_plus_plus(
-    dimension: Size, samples: Natural, layers: int
+    dimension: Size, samples: Natural, layers: Annotated[int, between(1, 4)]
 ) -> tuple[Float[Array, " k"], Float[Array, " k"], float]:
     r"""The best linear transformer with A_i = a_i Σ⁻¹ and B_i = b_i I, and its loss.
 
@@ -177,10 +170,7 @@ def optimal_gd_plus_plus(
     Differs from the paper: signs as there (a < 0); the paper proves that stationary
         points exist, not where.
     """
-    d = dimension
-    n = samples
-    k = _layers(layers, _MOST_GD_PLUS_PLUS_LAYERS)
-    a, b, loss = _optimal_gd_plus_plus(d, n, k)
+    a, b, loss = _optimal_gd_plus_plus(dimension, samples, layers)
     return jnp.asarray(a), jnp.asarray(b), loss
 
 
@@ -199,7 +189,6 @@ def residual_polynomial(
     Assumes: A_i = a_i Σ⁻¹, B_i = b_i I; h is an eigenvalue of the whitened S.
     Differs from the paper: nothing.
     """
-    a, b = layer_numbers(a, b)
     c = s = one = jnp.ones(1, a.dtype)
     for i in range(a.shape[0]):
         step = jnp.concatenate([jnp.zeros(1, a.dtype), a[i] * jnp.convolve(s, s)])
@@ -207,20 +196,6 @@ def residual_polynomial(
         if b is not None:
             s = jnp.convolve(s, jnp.concatenate([one, b[i] * step[1:]]))
     return c
-
-
-def _layers(layers: object, most: int) -> int:
-    k = positive_integer(layers, "layers")
-    require(k <= most, "layers", f"at most {most}", k)
-    return k
-
-
-def _variances(noise: object, signal: object) -> tuple[float, float]:
-    finite_number(noise, "noise_variance", at_least=0)
-    finite_number(signal, "signal_variance", at_least=0)
-    sigma, v = (float(np.asarray(one)) for one in (noise, signal))
-    require(v > 0, "signal_variance", "> 0", v)
-    return sigma, v
 
 
 @functools.lru_cache(maxsize=256)
@@ -234,12 +209,8 @@ def _optimal_steps(d: int, n: int, k: int) -> tuple[np.ndarray, float]:
                 for j in range(len(p) + 1)
             ]
         # p is orthogonal to (p − 1)/λ in λ dμ, so ∫p² dμ = ∫p dμ.
-        moments = wishart_moments(d, n, k)
-        loss = mpmath.fsum(
-            c * m.numerator / m.denominator for c, m in zip(p, moments, strict=True)
-        )
         steps = [float(1 / xi) for xi in reversed(nodes)]
-        return np.array(steps), float(d * loss)
+        return np.array(steps), float(d * _mean(p, d, n))
 
 
 @functools.lru_cache(maxsize=256)
@@ -261,11 +232,13 @@ def _best_residual(d: int, n: int, k: int, tau: float) -> tuple[list[Any], Any]:
         for j in range(k, -1, -1):
             carry = above[j + 1] - shift * carry
             p[j] = carry
-        moments = wishart_moments(d, n, k)
-        loss = mpmath.fsum(
-            c * m.numerator / m.denominator for c, m in zip(p, moments, strict=True)
-        )
-        return p, d * loss
+        return p, d * _mean(p, d, n)
+
+
+def _mean(p: list[Any], d: int, n: int) -> Any:
+    """∫p dμ of a polynomial's coefficients, ascending."""
+    moments = zip(p, wishart_moments(d, n, len(p) - 1), strict=True)
+    return mpmath.fsum(c * m.numerator / m.denominator for c, m in moments)
 
 
 @functools.lru_cache(maxsize=256)
@@ -323,9 +296,16 @@ def _search_real_steps(
 def _optimal_gd_plus_plus(
     d: int, n: int, k: int
 ) -> tuple[np.ndarray, np.ndarray, float]:
+    nodes, weights = spectrum_rule(d, n, (3**k + 1) // 2)
+    # As n → ∞ the best a_i and b_i tend to −(9/4)ⁱ and 1/3, where c = O((h − 1)^m)
+    # with m = 2ᵏ − 1: if these do too well, the best ones do.
+    limit = [-(2.25**i) for i in range(k)] + [-(2.25**i) / 3 for i in range(k - 1)]
+    with mpmath.workdps(50):
+        loss, _ = _loss_and_gradient(mpmath.matrix(limit), nodes, weights)
+    _large_enough(loss, d, n, k)
     with jax.ensure_compile_time_eval():
-        found = _search(d, n, k)
-    parameters, loss = _polish(d, n, found)
+        found = np.asarray(_search(*wishart_quadrature(d, n, 3**k - 1), k))
+    parameters, loss = _polish(d, n, found, nodes, weights)
     a, beta = parameters[:k], parameters[k:]
     b = [float(y / x) for x, y in zip(a, beta, strict=False)]  # β is one shorter
     return np.array(a, dtype=float), np.array([*b, 0.0]), float(loss)
@@ -374,9 +354,11 @@ def _levenberg_marquardt(
     return parameters, loss
 
 
-def _search(d: int, n: int, k: int) -> np.ndarray:
+@functools.partial(jax.jit, static_argnames="k")
+def _search(
+    h: Float[Array, " m"], weight: Float[Array, " m"], k: int
+) -> Float[Array, " p"]:
     """The best of many descents; parameters are a and β_i = a_i b_i."""
-    h, weight = wishart_quadrature(d, n, 3**k - 1)
     key_a, key_beta = jax.random.split(jax.random.key(0))
     # Log-uniform magnitudes around 1/⟨h⟩ = 1. Later steps act on contracted inputs and
     # tend to be larger: half of the starts say so, half leave it open.
@@ -388,13 +370,23 @@ def _search(d: int, n: int, k: int) -> np.ndarray:
     starts = jnp.concatenate([a, beta], axis=1)
     ends, losses = descend(starts, h, jnp.sqrt(weight), _ITERATIONS)
     losses = jnp.where(jnp.isfinite(losses), losses, jnp.inf)
-    return np.asarray(ends[jnp.argmin(losses)])
+    return ends[jnp.argmin(losses)]
 
 
-def _polish(d: int, n: int, start: np.ndarray) -> tuple[list[Any], Any]:
+def _large_enough(loss: Any, d: int, n: int, k: int) -> None:
+    if loss < _SMALLEST_LOSS:
+        raise ArithmeticError(
+            f"optimal_gd_plus_plus: with dimension {d}, samples {n} and {k} layers "
+            f"the loss falls below {_SMALLEST_LOSS:g} a dimension, where float64 "
+            "cannot find the best of them; take fewer samples or layers"
+        )
+
+
+def _polish(
+    d: int, n: int, start: np.ndarray, nodes: list[Any], weights: list[Any]
+) -> tuple[list[Any], Any]:
     """Newton's method on the loss with 50 digits, from a good float64 start."""
     k = (len(start) + 1) // 2
-    nodes, weights = spectrum_rule(d, n, (3**k + 1) // 2)
     with mpmath.workdps(50):
         x = mpmath.matrix([mpmath.mpf(float(value)) for value in start])
         loss, gradient = _loss_and_gradient(x, nodes, weights)
@@ -411,12 +403,7 @@ def _polish(d: int, n: int, start: np.ndarray) -> tuple[list[Any], Any]:
                 f"optimal_gd_plus_plus: the search for dimension {d}, samples {n} and "
                 f"{k} layers stopped at a gradient of {float(slope):.1e}, not a minimum"
             )
-        if loss < _SMALLEST_LOSS:
-            raise ArithmeticError(
-                f"optimal_gd_plus_plus: with dimension {d}, samples {n} and {k} layers "
-                f"the loss falls below {_SMALLEST_LOSS:g} a dimension, where the "
-                "search is blind; take fewer samples or layers"
-            )
+        _large_enough(loss, d, n, k)
         return list(x), d * loss
 
 

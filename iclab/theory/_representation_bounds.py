@@ -5,8 +5,7 @@ import math
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import checked
-from iclab.theory._representation_problem import Number
+from iclab.core import Natural, Number, checked
 from iclab.theory._representation_rates import RepresentationConstants
 
 Scalar = Float[Array, ""]
@@ -58,7 +57,7 @@ def attended_change_bound(
 
 @checked
 def residual_change_bound(
-    heads: int,
+    heads: Natural,
     gamma: Number,
     alpha: Number,
     key_query_change: Number,
@@ -89,7 +88,7 @@ def attended_bound(constants: RepresentationConstants) -> Scalar:
 
 @checked
 def residual_bound(
-    constants: RepresentationConstants, heads: int, gamma: Number, alpha: Number
+    constants: RepresentationConstants, heads: Natural, gamma: Number, alpha: Number
 ) -> Scalar:
     r"""$\lVert\delta_k\rVert\le\gamma H\alpha+\lVert A\rVert_2$.
 
@@ -103,7 +102,7 @@ def residual_bound(
 @checked
 def value_smoothness_bound(
     constants: RepresentationConstants,
-    heads: int,
+    heads: Natural,
     gamma: Number,
     alpha: Number,
     key_query_change: Number,

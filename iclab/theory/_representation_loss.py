@@ -4,14 +4,16 @@ import jax.numpy as jnp
 import jax.scipy.linalg
 from jaxtyping import Array, Float
 
-from iclab.core import Natural, checked, if_finite, require, square_root
-from iclab.theory._representation_problem import (
-    Number,
-    Problem,
-    check_heads,
-    problem,
-    same_tokens,
+from iclab.core import (
+    Natural,
+    NonNegative,
+    Positive,
+    checked,
+    if_finite,
+    require,
+    square_root,
 )
+from iclab.theory._representation_problem import Problem, problem
 
 
 @checked
@@ -29,7 +31,6 @@ def softmax_columns(
     Assumes: nothing.
     Differs from the paper: tokens are rows.
     """
-    check_heads(key_query, tokens)
     N = context_length
     rule = f"at most the dictionary's size {len(tokens)}"
     require(len(tokens) >= N, "context_length", rule, N)
@@ -46,7 +47,7 @@ def multi_head_weights(
     key_query: Float[Array, "H d d"],
     value: Float[Array, "H K"],
     tokens: Float[Array, "K d"],
-    context_length: int,
+    context_length: Natural,
 ) -> Float[Array, "N K"]:
     r"""The matrix $\hat A(\theta)$ with columns $\sum_hw_{h,k}s^h_k$: ŷ = Âᵀy.
 
@@ -56,14 +57,15 @@ def multi_head_weights(
     Assumes: nothing.
     Differs from the paper: tokens are rows.
     """
-    check_heads(key_query, tokens, value)
     columns = softmax_columns(key_query, tokens, context_length)
     return jnp.einsum("hk,hnk->nk", value, columns)
 
 
-@checked
+@checked(jit=True)
 def representation_loss(
-    weights: Float[Array, "N K"], features: Float[Array, "K m"], noise_variance: Number
+    weights: Float[Array, "N K"],
+    features: Float[Array, "K m"],
+    noise_variance: NonNegative,
 ) -> Float[Array, ""]:
     r"""Exact population loss of the prediction ŷ = Âᵀy.
 
@@ -77,19 +79,19 @@ def representation_loss(
     Assumes: Assumption 1 (E λ = 0, E λλᵀ = I), noise of variance τ per feature.
     Differs from the paper: the terms mτ of the tokens k > N, which (79) drops, stay.
     """
-    p = _problem_of(weights, features, noise_variance)
+    p = problem(features, len(weights), noise_variance, length="weights")
     error = p.Z @ weights - p.Z_hat
     copied = weights - jnp.eye(p.N, p.K)
     noise = jnp.sum(copied**2) + (p.K - p.N)
     return (jnp.sum(error**2) + p.m * p.tau * noise) / (2 * p.K)
 
 
-@checked
+@checked(jit=True)
 def representation_gap(
     weights: Float[Array, "N K"],
     optimum: Float[Array, "N K"],
     features: Float[Array, "K m"],
-    noise_variance: Number,
+    noise_variance: NonNegative,
 ) -> Float[Array, ""]:
     r"""How far the loss is above its infimum.
 
@@ -104,15 +106,15 @@ def representation_gap(
     Differs from the paper: the norm is Frobenius', which (70) prints as spectral, and
         δ_k has Zᵀz_k where (33) prints z_k.
     """
-    p = _problem_of(weights, features, noise_variance)
+    p = problem(features, len(weights), noise_variance, length="weights")
     delta = weights - optimum
     squares = jnp.sum((p.Z @ delta) ** 2) + p.m * p.tau * jnp.sum(delta**2)
     return squares / (2 * p.K)
 
 
-@checked
+@checked(jit=True, static="context_length")
 def representation_optimum(
-    features: Float[Array, "K m"], context_length: int, noise_variance: Number
+    features: Float[Array, "K m"], context_length: Natural, noise_variance: NonNegative
 ) -> Float[Array, "N K"]:
     r"""The matrix that training approaches, in the space of the labels.
 
@@ -133,9 +135,9 @@ def representation_optimum(
     return V[:, :size] @ along + copied
 
 
-@checked
+@checked(jit=True, static="context_length")
 def representation_infimum(
-    features: Float[Array, "K m"], context_length: int, noise_variance: Number
+    features: Float[Array, "K m"], context_length: Natural, noise_variance: NonNegative
 ) -> Float[Array, ""]:
     r"""Infimum L* of the population loss.
 
@@ -154,9 +156,9 @@ def representation_infimum(
     return _unexplained(p) + p.m * p.tau * (p.K - p.N) / (2 * p.K)
 
 
-@checked
+@checked(jit=True, static="context_length")
 def representation_infimum_printed(
-    features: Float[Array, "K m"], context_length: int, noise_variance: Number
+    features: Float[Array, "K m"], context_length: Natural, noise_variance: NonNegative
 ) -> Float[Array, ""]:
     """L* as Lemma 5 of yang2024 prints it, too small by mτ(K − N)/(2K).
 
@@ -169,7 +171,9 @@ def representation_infimum_printed(
 
 @checked
 def representation_residuals_printed(
-    weights: Float[Array, "N K"], features: Float[Array, "K m"], noise_variance: Number
+    weights: Float[Array, "N K"],
+    features: Float[Array, "K m"],
+    noise_variance: Positive,
 ) -> Float[Array, "N K"]:
     """Columns δ_k as (33) of yang2024 prints them, with z_k where Zᵀz_k is meant.
 
@@ -177,15 +181,16 @@ def representation_residuals_printed(
     Assumes: m = N, without which the printed formula adds vectors of unlike lengths.
     Differs from the paper: nothing; the right δ_k is a column of Â − A.
     """
-    p = _problem_of(weights, features, noise_variance, noisy=True)
+    p = problem(features, len(weights), noise_variance, length="weights")
     require(p.m == p.N, "features", f"of m = N = {p.N} columns", p.m)
     targets = p.Z_hat + p.m * p.tau * jnp.eye(p.N, p.K)
-    return weights - _solve(p.gram, targets)
+    # By Cholesky: it compiles in a fraction of the time of LU.
+    return weights - jax.scipy.linalg.solve(p.gram, targets, assume_a="pos")
 
 
 @checked
 def label_root(
-    features: Float[Array, "K m"], context_length: int, noise_variance: Number
+    features: Float[Array, "K m"], context_length: Natural, noise_variance: NonNegative
 ) -> Float[Array, "N N"]:
     r"""$\bar Z=(Z^\top Z+m\tau I_N)^{1/2}$, the root of E yyᵀ of the shown labels.
 
@@ -202,8 +207,8 @@ def representation_gradient(
     value: Float[Array, "H K"],
     tokens: Float[Array, "K d"],
     features: Float[Array, "K m"],
-    context_length: int,
-    noise_variance: Number,
+    context_length: Natural,
+    noise_variance: Positive,
     *,
     printed: bool = False,
 ) -> tuple[Float[Array, "H d d"], Float[Array, "H K"]]:
@@ -219,9 +224,7 @@ def representation_gradient(
     Assumes: Assumption 1, τ > 0.
     Differs from the paper: (56) prints z_j; the z̄_j of (82) is right.
     """
-    check_heads(key_query, tokens, value)
-    p = problem(features, context_length, noise_variance, noisy=True)
-    same_tokens(tokens, p.K)
+    p = problem(features, context_length, noise_variance)
     s = softmax_columns(key_query, tokens, p.N)
     root = label_root(features, p.N, p.tau)
     optimum = representation_optimum(features, p.N, p.tau)
@@ -234,27 +237,6 @@ def representation_gradient(
     centred = s * (a - jnp.sum(s * a, axis=1, keepdims=True)) * value[:, None, :]
     keys = jnp.einsum("nd,hnk->hdk", tokens[: p.N], centred)
     return jnp.einsum("hdk,ke->hde", keys, tokens) / p.K, by_value
-
-
-def _problem_of(
-    weights: Float[Array, "N K"],
-    features: Float[Array, "K m"],
-    noise_variance: Number,
-    *,
-    noisy: bool = False,
-) -> Problem:
-    rule = f"an N×{len(features)} matrix, a column per row of `features`"
-    holds = weights.ndim == 2 and weights.shape[1] == len(features)
-    require(holds, "weights", rule, f"shape {weights.shape}")
-    N = len(weights)
-    return problem(features, N, noise_variance, noisy=noisy, length="weights")
-
-
-def _solve(
-    gram: Float[Array, "N N"], right: Float[Array, "N K"]
-) -> Float[Array, "N K"]:
-    """gram⁻¹ right, by Cholesky: it compiles in a fraction of the time of LU."""
-    return jax.scipy.linalg.solve(gram, right, assume_a="pos")
 
 
 def _axes(p: Problem) -> tuple[Array, Array, Array, Array]:

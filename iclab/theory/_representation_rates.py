@@ -1,7 +1,7 @@
 """Learning rates and constants under which gradient descent provably converges."""
 
 import math
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,8 +10,12 @@ from jaxtyping import Array, Float
 from iclab.core import (
     Natural,
     NonNegative,
+    Number,
+    Positive,
+    PositiveFloat,
+    Rule,
+    Share,
     checked,
-    finite_number,
     if_finite,
     is_traced,
     require,
@@ -21,14 +25,23 @@ from iclab.theory._representation_loss import (
     representation_optimum,
     softmax_columns,
 )
-from iclab.theory._representation_problem import (
-    Number,
-    check_heads,
-    problem,
-    same_tokens,
-)
+from iclab.theory._representation_problem import problem
 
 Scalar = Float[Array, ""]
+
+
+def _largest_norm(tokens: Array) -> float:
+    return float(np.max(np.linalg.norm(np.asarray(tokens), axis=1)))
+
+
+_UnitBall = Annotated[
+    Float[Array, "K d"],
+    Rule(
+        "of norm ≤ 1, as the proof assumes",
+        lambda tokens: _largest_norm(tokens) <= 1 + 1e-9,
+        found=lambda tokens: f"norm {_largest_norm(tokens):.6g}",
+    ),
+]
 
 
 class RepresentationConstants(NamedTuple):
@@ -44,9 +57,9 @@ class RepresentationConstants(NamedTuple):
     correlation_norm: Scalar
     initial_gap: Scalar
     feature_dim: int
-    context_length: int
+    context_length: Natural
     dictionary_size: int
-    noise_variance: Number
+    noise_variance: NonNegative
 
 
 class LearningRates(NamedTuple):
@@ -68,7 +81,7 @@ class LearningRates(NamedTuple):
 
 @checked
 def representation_constants(
-    features: Float[Array, "K m"], context_length: int, noise_variance: Number
+    features: Float[Array, "K m"], context_length: Natural, noise_variance: Positive
 ) -> RepresentationConstants:
     """Norms that the bounds of yang2024 share, for a start at w = 0.
 
@@ -76,7 +89,7 @@ def representation_constants(
     Assumes: τ > 0.
     Differs from the paper: nothing.
     """
-    p = problem(features, context_length, noise_variance, noisy=True)
+    p = problem(features, context_length, noise_variance)
     root = label_root(features, p.N, p.tau)
     A = representation_optimum(features, p.N, p.tau)
     return RepresentationConstants(
@@ -97,8 +110,8 @@ def attention_eigenvalues(
     key_query: Float[Array, "H d d"],
     tokens: Float[Array, "K d"],
     features: Float[Array, "K m"],
-    context_length: int,
-    noise_variance: Number,
+    context_length: Natural,
+    noise_variance: NonNegative,
     *,
     few_heads: bool = False,
 ) -> Float[Array, " K"]:
@@ -111,9 +124,7 @@ def attention_eigenvalues(
     Assumes: nothing.
     Differs from the paper: nothing.
     """
-    check_heads(key_query, tokens)
     p = problem(features, context_length, noise_variance)
-    same_tokens(tokens, p.K)
     rule = f"of at least N = {p.N} heads for Assumption 2 (or say `few_heads=True`)"
     enough = few_heads or len(key_query) >= p.N
     require(enough, "key_query", rule, f"{len(key_query)} heads")
@@ -126,9 +137,7 @@ def attention_eigenvalues(
 
 
 @checked(finite=False)  # one token differs from all others, infinitely
-def distinct_coordinate(
-    tokens: Float[Array, "N d"],
-) -> tuple[int, float]:
+def distinct_coordinate(tokens: Float[Array, "N d"]) -> tuple[int, float]:
     """Coordinate that tells the tokens apart best, and the smallest difference in it.
 
     Assumption 3 is that some coordinate tells all shown tokens apart. Equal tokens are
@@ -138,8 +147,6 @@ def distinct_coordinate(
     Assumes: known numbers, not traced ones.
     Differs from the paper: nothing.
     """
-    rule, found = "an N×d matrix", f"shape {tokens.shape}"
-    require(tokens.ndim == 2 and tokens.size > 0, "tokens", rule, found)
     V = np.asarray(tokens)
     if len(V) == 1:
         return 0, math.inf
@@ -157,7 +164,7 @@ def distinct_coordinate(
 
 @checked
 def smallest_gamma(
-    constants: RepresentationConstants, zeta: Number, heads: int
+    constants: RepresentationConstants, zeta: Positive, heads: Natural
 ) -> Scalar:
     r"""Smallest ratio γ = √(η_w/η_Q) for which Theorem 1 is proved.
 
@@ -168,7 +175,6 @@ def smallest_gamma(
     Assumes: ζ₀ = `zeta` > 0, H = `heads`.
     Differs from the paper: nothing.
     """
-    _positive("zeta", zeta)
     c, K = constants, constants.dictionary_size
     root = math.sqrt(2)
     inner = 128 * root / (root - 1) * c.root_norm**2 * math.sqrt(heads)
@@ -195,7 +201,7 @@ def weight_bound(
 
 @checked
 def smoothness_constant(
-    constants: RepresentationConstants, heads: int, gamma: Number, alpha: Number
+    constants: RepresentationConstants, heads: Natural, gamma: Number, alpha: Number
 ) -> Scalar:
     r"""Lipschitz constant L of the gradient in ξ = (Q, α) while |α_{h,k}| ≤ α.
 
@@ -219,7 +225,7 @@ def smoothness_constant(
 
 @checked
 def smoothness_constant_printed(
-    constants: RepresentationConstants, heads: int, gamma: Number, alpha: Number
+    constants: RepresentationConstants, heads: Natural, gamma: Number, alpha: Number
 ) -> Scalar:
     r"""L as (61) of yang2024 prints it: the second part of L² reads
     $8\gamma\bar f_{\max}\lVert\bar Z\rVert\max\{1,(2\sqrt K\alpha)^2\}[\dots]$.
@@ -237,7 +243,7 @@ def smoothness_constant_printed(
 @checked
 def smoothness_constant_simple(
     constants: RepresentationConstants,
-    heads: int,
+    heads: Natural,
     gamma: Number,
     zeta: Number,
     *,
@@ -275,10 +281,10 @@ def smoothness_constant_simple(
 @checked
 def learning_rates(
     key_query: Float[Array, "H d d"],
-    tokens: Float[Array, "K d"],
+    tokens: _UnitBall,
     features: Float[Array, "K m"],
-    context_length: int,
-    noise_variance: Number,
+    context_length: Natural,
+    noise_variance: Positive,
     *,
     gamma: Number | None = None,
     smoothness: Literal["corrected", "printed", "simple"] = "corrected",
@@ -295,7 +301,6 @@ def learning_rates(
     Assumes: Assumptions 1 and 2, tokens of norm ≤ 1, τ > 0.
     Differs from the paper: L is the corrected one unless told otherwise.
     """
-    _unit_ball(tokens)
     N, H = context_length, len(key_query)
     eigenvalues = attention_eigenvalues(key_query, tokens, features, N, noise_variance)
     zeta = jnp.min(eigenvalues)
@@ -313,9 +318,6 @@ def learning_rates(
     elif smoothness == "printed":
         L = smoothness_constant_printed(constants, H, gamma, alpha)
     else:
-        rule = "'corrected', 'printed' or 'simple'"
-        holds = smoothness == "corrected"
-        require(holds, "smoothness", rule, repr(smoothness))
         L = smoothness_constant(constants, H, gamma, alpha)
     gamma = jnp.asarray(gamma)
     value = gamma**2 / L
@@ -329,9 +331,9 @@ def iterations_needed(
     features_norm: Number,
     factor: Number,
     *,
-    accuracy: float,
-    failure: float,
-    coefficient_norm: float,
+    accuracy: PositiveFloat,
+    failure: Share,
+    coefficient_norm: NonNegative,
 ) -> Scalar:
     r"""Steps T after which predictions are `accuracy`-close to ridge regression.
 
@@ -347,7 +349,6 @@ def iterations_needed(
     Differs from the paper: nothing.
     """
     c = constants
-    _positive("accuracy", accuracy)
     noise = c.noise_variance
     holds = is_traced(noise) or float(noise) > 0
     require(holds, "constants", "of a noise_variance > 0", noise)
@@ -368,7 +369,7 @@ def label_norm_bound(
     context_length: Natural,
     noise_variance: NonNegative,
     *,
-    failure: float,
+    failure: Share,
     coefficient_norm: NonNegative,
 ) -> Scalar:
     r"""Bound on ‖y‖ of the shown labels that fails with probability at most δ.
@@ -380,8 +381,6 @@ def label_norm_bound(
     Assumes: ‖λ‖ ≤ B = `coefficient_norm`; δ = `failure`.
     Differs from the paper: nothing.
     """
-    _positive("failure", failure)
-    require(failure < 1, "failure", "< 1", failure)
     N = context_length
     log = math.log(1 / failure)
     noise = jnp.sqrt(noise_variance * (N + 2 * math.sqrt(N * log) + 2 * log))
@@ -389,7 +388,7 @@ def label_norm_bound(
 
 
 def _smoothness_parts(
-    c: RepresentationConstants, heads: int, gamma: Number, alpha: Number
+    c: RepresentationConstants, heads: Natural, gamma: Number, alpha: Number
 ) -> tuple[Scalar, Scalar]:
     """The part of L² that comes from α, (55), and the square bracket of (59)."""
     N, K = c.context_length, c.dictionary_size
@@ -401,16 +400,3 @@ def _smoothness_parts(
 
 def _spectral_norm(matrix: Float[Array, "a b"]) -> Scalar:
     return if_finite(jnp.linalg.svdvals, matrix)[0]
-
-
-def _positive(name: str, value: Number) -> None:
-    finite_number(value, name)
-    if not is_traced(value):
-        require(float(value) > 0, name, "> 0", float(value))
-
-
-def _unit_ball(tokens: Float[Array, "K d"]) -> None:
-    if not is_traced(tokens):
-        largest = float(np.max(np.linalg.norm(np.asarray(tokens), axis=1)))
-        rule = "of norm ≤ 1, as the proof assumes"
-        require(largest <= 1 + 1e-9, "tokens", rule, f"norm {largest:.6g}")

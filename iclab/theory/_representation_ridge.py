@@ -7,24 +7,26 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, UInt32
 
 from iclab.core import (
+    Natural,
     NonNegative,
+    Number,
+    Positive,
     Size,
     checked,
     enough_memory,
     if_finite,
-    positive_integer,
     require,
 )
-from iclab.theory._representation_problem import Number, problem
+from iclab.theory._representation_problem import problem
 from iclab.theory._wishart_quadrature import wishart_quadrature
 from iclab.theory._wishart_samples import wishart_samples
 
 
-@checked
+@checked(jit=True, static="best")
 def icl_ridge(
     features: Float[Array, "K m"],
     labels: Float[Array, " N"],
-    noise_variance: Number,
+    noise_variance: NonNegative,
     *,
     best: bool = False,
 ) -> tuple[Float[Array, " m"], Float[Array, " K"]]:
@@ -42,14 +44,13 @@ def icl_ridge(
     Assumes: nothing; at τ = 0 it is the limit τ → 0, least squares of least norm.
     Differs from the paper: nothing. ŷ^best is not the best (`ridge_weights`).
     """
-    N = len(labels)
-    p = problem(features, N, noise_variance, length="labels")
+    p = problem(features, len(labels), noise_variance, length="labels")
     penalty = (p.N if best else p.m) * p.tau
     coefficients = ridge_coefficients(features[: p.N], labels, penalty)
     return coefficients, jnp.concatenate([labels, features[p.N :] @ coefficients])
 
 
-@checked
+@checked(jit=True)
 def ridge_coefficients(
     features: Float[Array, "N m"], labels: Float[Array, " N"], penalty: NonNegative
 ) -> Float[Array, " m"]:
@@ -60,15 +61,12 @@ def ridge_coefficients(
     Assumes: nothing.
     Differs from the paper: any penalty.
     """
-    rule, found = f"a vector of {len(features)}", f"shape {labels.shape}"
-    same = labels.shape == (len(features),)
-    require(same, "labels", rule, found)
     return _ridge_matrix(features.T, penalty) @ labels
 
 
-@checked
+@checked(jit=True, static="context_length")
 def ridge_weights(
-    features: Float[Array, "K m"], context_length: int, penalty: NonNegative
+    features: Float[Array, "K m"], context_length: Natural, penalty: NonNegative
 ) -> Float[Array, "N K"]:
     r"""The N×K matrix with which ridge regression predicts, ŷ = Âᵀy.
 
@@ -86,9 +84,9 @@ def ridge_weights(
     return jnp.concatenate([jnp.eye(p.N), predicted], axis=1)
 
 
-@checked
+@checked(jit=True, static="context_length")
 def representation_optimum_closed(
-    features: Float[Array, "K m"], context_length: int, noise_variance: Number
+    features: Float[Array, "K m"], context_length: Natural, noise_variance: NonNegative
 ) -> Float[Array, "N K"]:
     r"""The matrix A that training approaches, in the space of the features:
     $A=(I_N,\;Z^\top(m\tau I_m+ZZ^\top)^{-1}Z^Q)$, the limit of it at τ = 0.
@@ -102,11 +100,11 @@ def representation_optimum_closed(
     return ridge_weights(features, p.N, p.m * p.tau)
 
 
-@checked
+@checked(jit=True, static="context_length")
 def performance_gap(
     features: Float[Array, "K m"],
-    context_length: int,
-    noise_variance: Number,
+    context_length: Natural,
+    noise_variance: NonNegative,
     *,
     coefficient_moment: Float[Array, "m m"] | None = None,
 ) -> Float[Array, ""]:
@@ -124,8 +122,6 @@ def performance_gap(
     """
     p = problem(features, context_length, noise_variance)
     M = jnp.eye(p.m) if coefficient_moment is None else coefficient_moment
-    rule, found = f"a {p.m}×{p.m} matrix", f"shape {M.shape}"
-    require(M.shape == (p.m, p.m), "coefficient_moment", rule, found)
     power = p.Z.T @ M @ p.Z + p.tau * jnp.trace(M) * jnp.eye(p.N)
     ours, theirs = (_ridge_matrix(p.Z, rho * p.tau) for rho in (p.m, p.N))
     D = (ours - theirs).T @ p.Z_hat[:, p.N :]
@@ -134,12 +130,12 @@ def performance_gap(
 
 @checked
 def mean_performance_gap(
-    feature_dim: int,
-    context_length: int,
-    dictionary_size: int,
-    noise_variance: NonNegative,
+    feature_dim: Natural,
+    context_length: Natural,
+    dictionary_size: Natural,
+    noise_variance: Positive,
     *,
-    degree: int = 127,
+    degree: Natural = 127,
 ) -> Float[Array, ""]:
     r"""`performance_gap` averaged over tables of standard Gaussians.
 
@@ -154,7 +150,6 @@ def mean_performance_gap(
     Differs from the paper: the mean, where the figure shows a sample.
     """
     m, N, K = _sizes(feature_dim, context_length, dictionary_size)
-    require(bool(noise_variance > 0), "noise_variance", "> 0", noise_variance)
     nodes, masses = wishart_quadrature(m, N, degree)
     values = _gap_of_eigenvalue(N * nodes, m, N, noise_variance)
     return (K - N) / K * m * jnp.sum(masses * values)
@@ -163,9 +158,9 @@ def mean_performance_gap(
 @checked
 def sampled_performance_gap(
     key: Key[Array, ""] | UInt32[Array, "2"],
-    feature_dim: int,
-    context_length: int,
-    dictionary_size: int,
+    feature_dim: Natural,
+    context_length: Natural,
+    dictionary_size: Natural,
     noise_variance: NonNegative,
     *,
     draws: Size,
@@ -178,15 +173,14 @@ def sampled_performance_gap(
     Differs from the paper: the mean, where the figure shows a sample.
     """
     m, N, K = _sizes(feature_dim, context_length, dictionary_size)
-    count = draws
-    require(count >= 2, "draws", "≥ 2, for an error bar", count)
-    enough_memory(count * m**2, "feature_dim", "draws × feature_dim²")
-    W = N * wishart_samples(key, jnp.eye(m), N, (count,))
+    require(draws >= 2, "draws", "≥ 2, for an error bar", draws)
+    enough_memory(draws * m**2, "feature_dim", "draws × feature_dim²")
+    W = N * wishart_samples(key, jnp.eye(m), N, (draws,))
     # Rounding makes some of the zero eigenvalues of a singular ZZᵀ negative.
     s = jnp.clip(jnp.linalg.eigvalsh(W), 0)
     values = jax.vmap(lambda s: _gap_of_eigenvalue(s, m, N, noise_variance))(s)
     gaps = (K - N) / K * jnp.sum(values, axis=1)
-    return jnp.mean(gaps), jnp.std(gaps, ddof=1) / jnp.sqrt(count)
+    return jnp.mean(gaps), jnp.std(gaps, ddof=1) / jnp.sqrt(draws)
 
 
 def _gap_of_eigenvalue(
@@ -210,9 +204,6 @@ def _ridge_matrix(Z: Float[Array, "m N"], penalty: Number) -> Float[Array, "m N"
 def _sizes(
     feature_dim: int, context_length: int, dictionary_size: int
 ) -> tuple[int, int, int]:
-    m = positive_integer(feature_dim, "feature_dim")
-    N = positive_integer(context_length, "context_length")
-    K = positive_integer(dictionary_size, "dictionary_size")
-    rule = f"at most `dictionary_size` = {K}"
-    require(N <= K, "context_length", rule, N)
-    return m, N, K
+    rule = f"at most `dictionary_size` = {dictionary_size}"
+    require(context_length <= dictionary_size, "context_length", rule, context_length)
+    return feature_dim, context_length, dictionary_size

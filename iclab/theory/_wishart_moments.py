@@ -3,28 +3,25 @@
 from collections.abc import Iterator
 from fractions import Fraction
 from math import prod
+from typing import Annotated
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import (
-    Natural,
-    checked,
-    covariance_matrix,
-    read,
-    require,
-)
+from iclab.core import Natural, SecondMoment, between, checked
 
-# E[S^8] mixes every partition of 8; beyond that nothing in the library asks for it.
-_LARGEST_MATRIX_ORDER = 8
-
-# Moments have as many digits as their order, times a few, and cost that much more.
-_LARGEST_ORDER, _LARGEST_ZONAL_ORDER, _LARGEST_TRACE_ORDER = 10_000, 256, 40
+# Moments have as many digits as their order, times a few, and cost that much more;
+# E[S^8] mixes every partition of 8, and nothing in the library asks for more.
+_Order = Annotated[int, between(1, 10_000)]
+_ZonalOrder = Annotated[int, between(1, 256)]
+_TraceOrder = Annotated[int, between(1, 40)]
+_MatrixOrder = Annotated[int, between(1, 8)]
 
 
 @checked
-def wishart_moments(dimension: int, samples: int, order: int) -> list[Fraction]:
+def wishart_moments(
+    dimension: Natural, samples: Natural, order: _Order
+) -> list[Fraction]:
     r"""Exact moments of the mean spectrum of an isotropic sample covariance.
 
     $$m_k=\tfrac1d\,\mathbb E\operatorname{tr}(S^k),\qquad
@@ -46,7 +43,7 @@ def wishart_moments(dimension: int, samples: int, order: int) -> list[Fraction]:
     Assumes: Gaussian inputs with identity covariance.
     Differs from the paper: no paper states it.
     """
-    d, n, K = _sizes(dimension, samples, order, _LARGEST_ORDER)
+    d, n, K = dimension, samples, order
     s, p, D = n + d, n * d, (n - d) ** 2
     # E tr Wᵏ for k < 4, W = nS: the trace recursion by hand.
     M = [d, p, p * (s + 1), p * (s * s + 3 * s + 4 + p)]
@@ -62,7 +59,9 @@ def wishart_moments(dimension: int, samples: int, order: int) -> list[Fraction]:
 
 
 @checked
-def wishart_moments_zonal(dimension: int, samples: int, order: int) -> list[Fraction]:
+def wishart_moments_zonal(
+    dimension: Natural, samples: Natural, order: _ZonalOrder
+) -> list[Fraction]:
     r"""The moments of `wishart_moments` as sums over hooks with one more row.
 
     $$M_k=\sum_{\lambda\vdash k,\;\lambda_3\le1}
@@ -76,7 +75,7 @@ def wishart_moments_zonal(dimension: int, samples: int, order: int) -> list[Frac
     Assumes: Gaussian inputs with identity covariance.
     Differs from the paper: no paper states it.
     """
-    d, n, K = _sizes(dimension, samples, order, _LARGEST_ZONAL_ORDER)
+    d, n, K = dimension, samples, order
     M = [Fraction(d)]
     for k in range(1, K + 1):
         M.append(sum((_zonal_term(shape, d, n) for shape in _shapes(k)), Fraction(0)))
@@ -85,7 +84,7 @@ def wishart_moments_zonal(dimension: int, samples: int, order: int) -> list[Frac
 
 @checked
 def wishart_moments_by_traces(
-    dimension: int, samples: int, order: int
+    dimension: Natural, samples: Natural, order: _TraceOrder
 ) -> list[Fraction]:
     r"""The moments of `wishart_moments` by integration by parts on products of traces.
 
@@ -102,7 +101,7 @@ def wishart_moments_by_traces(
     Assumes: Gaussian inputs with identity covariance.
     Differs from the paper: no paper states it.
     """
-    d, n, K = _sizes(dimension, samples, order, _LARGEST_TRACE_ORDER)
+    d, n, K = dimension, samples, order
     known: dict[tuple[int, ...], int] = {(): 1}
 
     def expectation(powers: list[int]) -> int:
@@ -123,7 +122,7 @@ def wishart_moments_by_traces(
 
 @checked
 def wishart_matrix_moments(
-    covariance: Float[Array, "d d"], samples: Natural, order: Natural
+    covariance: SecondMoment, samples: Natural, order: _MatrixOrder
 ) -> Float[Array, "k d d"]:
     r"""E[Sᵏ] for k = 0 … `order`, of a sample covariance with any covariance.
 
@@ -139,12 +138,7 @@ def wishart_matrix_moments(
     Assumes: Gaussian inputs, `order` ≤ 8.
     Differs from the paper: no paper states it.
     """
-    with jax.ensure_compile_time_eval():  # a constant is checked even inside `jit`
-        Sigma = covariance_matrix(covariance, singular=True)
-    n = samples
-    K = order
-    rule = f"at most {_LARGEST_MATRIX_ORDER}, the largest that is exact here"
-    require(K <= _LARGEST_MATRIX_ORDER, "order", rule, K)
+    Sigma, n, K = covariance, samples, order
     identity = jnp.eye(Sigma.shape[0], dtype=Sigma.dtype)
     known: dict[tuple[int, tuple[int, ...]], Float[Array, "d d"]] = {}
 
@@ -166,15 +160,6 @@ def wishart_matrix_moments(
         return known[b, M]
 
     return jnp.stack([V(k, ()) / float(n) ** k for k in range(K + 1)])
-
-
-def _sizes(
-    dimension: object, samples: object, order: object, largest: int
-) -> tuple[int, int, int]:
-    K = read(order, Natural, "order")
-    require(largest >= K, "order", f"at most {largest:,}", K)
-    d = read(dimension, Natural, "dimension")
-    return d, read(samples, Natural, "samples"), K
 
 
 def _normalised(M: list, d: int, n: int) -> list[Fraction]:

@@ -2,27 +2,19 @@
 
 import functools
 from fractions import Fraction
-from typing import Any  # for numbers of mpmath, whose classes are made at run time
+from typing import Annotated, Any  # Any: mpmath makes its classes at run time
 
 import jax.numpy as jnp
 import mpmath
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.core import (
-    Natural,
-    checked,
-    finite_number,
-    require,
-)
+from iclab.core import Natural, PositiveFloat, between, checked, require
 from iclab.theory._wishart_moments import wishart_moments
 
 # Up to here every weight is a normal float64, even at d = n = 1, where the spectrum is
 # a chi-square and the last of 128 weights is about 1e-213.
 LARGEST_DEGREE = 255
-
-# In the limit nodes are zeros of one function each: only time bounds their number.
-_LARGEST_LIMIT_DEGREE = 4095
 
 # Decimal digits of rules before they are rounded to float64.
 _DIGITS = 50
@@ -54,17 +46,15 @@ def wishart_quadrature(
     Assumes: Gaussian inputs, `degree` ≤ 255.
     Differs from the paper: no paper states it.
     """
-    d = dimension
-    n = samples
     rule = f"at most {LARGEST_DEGREE}, where float64 still holds every weight"
     require(degree <= LARGEST_DEGREE, "degree", rule, degree)
-    nodes, weights = _wishart_rule(d, n, degree // 2 + 1)
+    nodes, weights = _wishart_rule(dimension, samples, degree // 2 + 1)
     return jnp.asarray(nodes), jnp.asarray(weights)
 
 
 @checked
 def marchenko_pastur_quadrature(
-    ratio: float | int, degree: Natural
+    ratio: PositiveFloat, degree: Annotated[int, between(1, 4095)]
 ) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
     r"""The rule of `wishart_quadrature` in the limit d, n → ∞ with d/n → c.
 
@@ -82,10 +72,7 @@ def marchenko_pastur_quadrature(
     Assumes: the limit at fixed ratio.
     Differs from the paper: no paper states it.
     """
-    c = positive_ratio(ratio)
-    rule = f"at most {_LARGEST_LIMIT_DEGREE:,}"
-    require(degree <= _LARGEST_LIMIT_DEGREE, "degree", rule, degree)
-    m = degree // 2 + 1
+    c, m = ratio, degree // 2 + 1
     if c > 1:
         inner, inner_weights = _marchenko_pastur_rule(1 / c, m)
         nodes = np.concatenate([[0.0], c * inner])
@@ -93,14 +80,6 @@ def marchenko_pastur_quadrature(
     else:
         nodes, weights = _marchenko_pastur_rule(c, m)
     return jnp.asarray(nodes), jnp.asarray(weights)
-
-
-def positive_ratio(ratio: object) -> float:
-    """`ratio` as a finite float > 0, or a `ValueError`."""
-    finite_number(ratio, "ratio")
-    c = float(ratio)  # pyright: ignore[reportArgumentType]
-    require(c > 0, "ratio", "> 0", c)
-    return c
 
 
 @functools.lru_cache(maxsize=256)

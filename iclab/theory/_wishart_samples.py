@@ -7,21 +7,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, UInt32
 
-from iclab.core import (
-    Natural,
-    checked,
-    covariance_matrix,
-    enough_memory,
-    require,
-)
+from iclab._reader import Whole
+from iclab.core import Covariance, Natural, checked, enough_memory
 
 
 @checked
 def wishart_samples(
     key: Key[Array, ""] | UInt32[Array, "2"],
-    covariance: Float[Array, "d d"],
+    covariance: Covariance,
     samples: Natural,
-    shape: tuple[int, ...] = (),
+    shape: tuple[Whole, ...] = (),
 ) -> Float[Array, "*shape d d"]:
     r"""Independent draws of the sample covariance S = (1/n) Σ xᵢxᵢᵀ, xᵢ ~ N(0, Σ).
 
@@ -37,13 +32,9 @@ def wishart_samples(
     Assumes: Gaussian inputs, positive definite Σ.
     Differs from the paper: no paper states it.
     """
-    with jax.ensure_compile_time_eval():  # a constant is checked even inside `jit`
-        Sigma = covariance_matrix(covariance)
-    n, d = samples, Sigma.shape[0]
-    good = all(isinstance(size, int) and size >= 0 for size in shape)
-    require(good, "shape", "a tuple of integers ≥ 0", shape)
-    enough_memory(math.prod(shape) * d**2, "shape", "draws × d²")
-    S = _draws(key, Sigma, float(n), width=min(n, d), draws=math.prod(shape))
+    n, d, draws = samples, len(covariance), math.prod(shape)
+    enough_memory(draws * d**2, "shape", "draws × d²")
+    S = _draws(key, covariance, float(n), width=min(n, d), draws=draws)
     return S.reshape(*shape, d, d)
 
 

@@ -88,8 +88,13 @@ def test_inside_transformations():
     ("covariance", "samples", "scale", "message"),
     [
         (jnp.eye(2), 0, 1.0, "`samples` must be an integer ≥ 1, got 0"),
-        (jnp.eye(2), 3, 0.0, "`scale` must be different from 0, got 0.0"),
-        (jnp.eye(2), 3, float("nan"), "`scale` must be finite, got nan"),
+        (jnp.eye(2), 3, 0.0, "`scale` must be finite and different from 0, got 0.0"),
+        (
+            jnp.eye(2),
+            3,
+            float("nan"),
+            "`scale` must be finite and different from 0, got nan",
+        ),
         (
             jnp.diag(jnp.array([1.0, 0.0])),
             3,

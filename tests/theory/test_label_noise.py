@@ -255,5 +255,5 @@ def test_refusals():
         looped_loss(A, **{**SETTING, "noise_variance": -1.0}, loops=1)
     with refused(f"optimal_preconditioner: {rule}"):
         optimal_preconditioner(SIGMA, N, noise_variance=-1.0)
-    with refused("optimal_filter: `signal_variance` must be > 0, got 0.0"):
+    with refused("optimal_filter: `signal_variance` must be > 0 and finite, got 0.0"):
         optimal_filter(5, 20, 2, signal_variance=0.0)

@@ -123,9 +123,9 @@ def test_hypotheses_that_fail_are_named():
     rule = "at least 2, since the exponent L/(L−1) is infinite for one"
     with refused(f"convergence_time: `loops` must be {rule}, got 1"):
         convergence_time(0.1, 1, dimension=3)
-    with refused("convergence_time: `tolerance` must be > 0, got 0.0"):
+    with refused("convergence_time: `tolerance` must be > 0 and finite, got 0.0"):
         convergence_time(0, 2, dimension=3)
-    with refused("dominance_envelope: `start` must be > 0, got 0.0"):
+    with refused("dominance_envelope: `start` must be > 0 and finite, got 0.0"):
         dominance_envelope(0, 1.0, 2)
     with refused(
         "spectral_distance: `A` must be symmetric, got entries that differ from their "

@@ -80,9 +80,9 @@ def test_sixty_four_loops_are_exact(getkey):
 
 
 def test_refusals():
-    with refused("looped_loss: `loops` must be an integer ≥ 1, got 0"):
+    with refused("looped_loss: `loops` must be an integer from 1 to 64, got 0"):
         looped_loss(A, **SETTING, loops=0)
-    with refused("looped_loss: `loops` must be at most 64, got 65"):
+    with refused("looped_loss: `loops` must be an integer from 1 to 64, got 65"):
         looped_loss(A, **SETTING, loops=65)
     with refused("looped_loss: `samples` must be an integer ≥ 1, got -3"):
         looped_loss(A, covariance=SIGMA, samples=-3, loops=2)
@@ -97,7 +97,9 @@ def test_refusals():
         "their mirror image by 0.3"
     ):
         looped_loss_lemma_4_1(A, **SETTING, loops=1)
-    with refused("looped_loss_lemma_4_1: `loops` must be at most 3, got 4"):
+    with refused(
+        "looped_loss_lemma_4_1: `loops` must be an integer from 1 to 3, got 4"
+    ):
         looped_loss_lemma_4_1(jnp.eye(2), **SETTING, loops=4)
     rule = "at least 2 for a standard error"
     with refused(f"sampled_looped_loss: `draws` must be {rule}, got 1"):
@@ -105,7 +107,8 @@ def test_refusals():
 
 
 def test_shapes_are_checked(unchecked):
-    with refused("looped_loss: `covariance` must be a 3×3 matrix, got shape (2, 2)"):
+    rule = "`covariance` must be a 3×3 matrix like `A`"
+    with refused(f"looped_loss: {rule}, got shape (2, 2)"):
         looped_loss(jnp.eye(3), **SETTING, loops=1)
     with refused(
         "looped_loss: `u` must be a vector of 2 numbers like `A`, got shape (3,)"

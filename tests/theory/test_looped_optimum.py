@@ -107,15 +107,17 @@ def test_flow_without_noise_is_solved(loops, start):
 
 
 def test_refusals():
-    with refused("looped_optimum: `loops` must be an integer ≥ 1, got 0"):
+    with refused("looped_optimum: `loops` must be an integer from 1 to 64, got 0"):
         looped_optimum(5, 20, 0)
-    with refused("looped_optimum: `loops` must be at most 64, got 65"):
+    with refused("looped_optimum: `loops` must be an integer from 1 to 64, got 65"):
         looped_optimum(5, 20, 65)
     with refused("looped_optimum: `samples` must be an integer ≥ 1, got -1"):
         looped_optimum(5, -1, 2)
-    with refused("looped_expansion: `loops` must be ≤ 16, got 17"):
+    with refused("looped_expansion: `loops` must be an integer from 1 to 16, got 17"):
         looped_expansion(5, 17)
-    with refused("marchenko_pastur_looped_optimum: `ratio` must be > 0, got 0.0"):
+    with refused(
+        "marchenko_pastur_looped_optimum: `ratio` must be > 0 and finite, got 0.0"
+    ):
         marchenko_pastur_looped_optimum(0, 2)
     with refused("looped_flow: `step` must be finite, got nan"):
         looped_flow(np.nan, 5, 20, 2)

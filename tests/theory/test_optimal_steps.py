@@ -181,8 +181,8 @@ def test_gd_plus_plus_too_good_to_search_for():
         optimal_gd_plus_plus(5, 10**9, 3)
     assert str(caught.value) == (
         "optimal_gd_plus_plus: with dimension 5, samples 1000000000 and 3 layers the "
-        "loss falls below 1e-30 a dimension, where the search is blind; take fewer "
-        "samples or layers"
+        "loss falls below 1e-30 a dimension, where float64 cannot find the best of "
+        "them; take fewer samples or layers"
     )
 
 
@@ -215,16 +215,28 @@ def test_residual_polynomial_with_b():
 @pytest.mark.parametrize(
     ("function", "arguments", "message"),
     [
-        (optimal_steps, (5, 20, 17), "`layers` must be at most 16, got 17"),
-        (optimal_steps, (5, 20, 0), "`layers` must be an integer ≥ 1, got 0"),
+        (
+            optimal_steps,
+            (5, 20, 17),
+            "`layers` must be an integer from 1 to 16, got 17",
+        ),
+        (optimal_steps, (5, 20, 0), "`layers` must be an integer from 1 to 16, got 0"),
         (optimal_steps, (0, 20, 1), "`dimension` must be an integer ≥ 1, got 0"),
         (optimal_steps, (5, 0, 1), "`samples` must be an integer ≥ 1, got 0"),
-        (optimal_gd_plus_plus, (5, 20, 5), "`layers` must be at most 4, got 5"),
-        (marchenko_pastur_optimal_steps, (-1.0, 2), "`ratio` must be > 0, got -1.0"),
+        (
+            optimal_gd_plus_plus,
+            (5, 20, 5),
+            "`layers` must be an integer from 1 to 4, got 5",
+        ),
+        (
+            marchenko_pastur_optimal_steps,
+            (-1.0, 2),
+            "`ratio` must be > 0 and finite, got -1.0",
+        ),
         (
             marchenko_pastur_optimal_steps,
             (0.5, 0),
-            "`layers` must be an integer ≥ 1, got 0",
+            "`layers` must be an integer from 1 to 1,000,000, got 0",
         ),
     ],
 )

@@ -162,7 +162,7 @@ def test_noiseless_limit():
         ),
         (
             lambda: representation_gradient(Q, W, TOKENS, FEATURES, N, 0.0),
-            "representation_gradient: `noise_variance` must be > 0, got 0.0",
+            "representation_gradient: `noise_variance` must be > 0 and finite, got 0.0",
         ),
         (
             lambda: representation_loss(jnp.ones((2, 3)), FEATURES, TAU),

@@ -181,11 +181,11 @@ def _rates(**options):
         ),
         (
             lambda: label_norm_bound(1.0, N, TAU, failure=1.0, coefficient_norm=1.0),
-            "label_norm_bound: `failure` must be < 1, got 1.0",
+            "label_norm_bound: `failure` must be between 0 and 1, got 1.0",
         ),
         (
             lambda: label_norm_bound(1.0, N, TAU, failure=0.0, coefficient_norm=1.0),
-            "label_norm_bound: `failure` must be > 0, got 0.0",
+            "label_norm_bound: `failure` must be between 0 and 1, got 0.0",
         ),
     ],
 )

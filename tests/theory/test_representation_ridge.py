@@ -136,7 +136,8 @@ FEATURES, LABELS = _instance(3, 5)
         ),
         (
             lambda: performance_gap(FEATURES, 3, TAU, coefficient_moment=jnp.eye(4)),
-            "performance_gap: `coefficient_moment` must be a 5×5 matrix,"
+            "performance_gap: `coefficient_moment` must be a 5×5 matrix like"
+            " `features`,"
             " got shape (4, 4)",
         ),
         (
@@ -146,7 +147,7 @@ FEATURES, LABELS = _instance(3, 5)
         ),
         (
             lambda: mean_performance_gap(5, 3, 12, 0.0),
-            "mean_performance_gap: `noise_variance` must be > 0, got 0.0",
+            "mean_performance_gap: `noise_variance` must be > 0 and finite, got 0.0",
         ),
         (
             lambda: sampled_performance_gap(jax.random.key(0), 5, 3, 12, TAU, draws=1),

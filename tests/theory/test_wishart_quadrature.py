@@ -175,9 +175,9 @@ def test_samples_beyond_the_digits_of_the_rule():
 @pytest.mark.parametrize(
     ("ratio", "degree", "message"),
     [
-        (0.0, 3, "`ratio` must be > 0, got 0.0"),
-        (float("inf"), 3, "`ratio` must be finite, got inf"),
-        (0.5, 0, "`degree` must be an integer ≥ 1, got 0"),
+        (0.0, 3, "`ratio` must be > 0 and finite, got 0.0"),
+        (float("inf"), 3, "`ratio` must be > 0 and finite, got inf"),
+        (0.5, 0, "`degree` must be an integer from 1 to 4,095, got 0"),
     ],
 )
 def test_bad_marchenko_pastur_quadrature(ratio, degree, message):

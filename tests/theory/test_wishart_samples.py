@@ -78,7 +78,7 @@ def test_many_samples_concentrate():
     ("covariance", "samples", "shape", "message"),
     [
         (jnp.eye(2), 0, (), "`samples` must be an integer ≥ 1, got 0"),
-        (jnp.eye(2), 3, (-1,), "`shape` must be a tuple of integers ≥ 0, got (-1,)"),
+        (jnp.eye(2), 3, (-1,), "`shape[0]` must be an integer ≥ 0, got -1"),
         (
             jnp.diag(jnp.array([1.0, 0.0])),
             3,
