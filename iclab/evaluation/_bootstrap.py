@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from iclab import show
-from iclab.core import positive_integer, require
+from iclab.core import Number
 
 # Numbers in memory at a time.
 _LARGEST = 1 << 22
@@ -45,12 +45,12 @@ class Bootstrap(NamedTuple):
     level: float
 
     @classmethod
-    def of(cls, key: PRNGKeyArray, units: int, draws: int, level: float) -> "Bootstrap":
-        """Draws from `key`, after a look at the numbers."""
-        positive_integer(draws, "draws")
-        require(0 < level < 1, "level", "between 0 and 1", level)
+    def of(
+        cls, key: PRNGKeyArray, units: int, draws: int, level: Number
+    ) -> "Bootstrap":
+        """Draws from `key`."""
         seed = np.asarray(jax.random.key_data(key))
-        return cls(tuple(int(word) for word in seed), units, draws, level)
+        return cls(tuple(int(word) for word in seed), units, draws, float(level))
 
     def mean(self, values: Float[np.ndarray, "prompts m"]) -> Band:
         """Means with the intervals that hold `level` of the draws."""

@@ -1,6 +1,7 @@
 """Errors by context length, with bootstrap intervals, on prompts that all see."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated
 
 import equinox as eqx
 import jax
@@ -14,13 +15,13 @@ from iclab.core import (
     Lengths,
     Positive,
     Prompt,
+    Rule,
     Share,
     Size,
-    array_size,
     checked,
     context_lengths,
     enough_memory,
-    named_predictors,
+    read,
     require,
 )
 from iclab.evaluation._bootstrap import Band, Bootstrap, warn_of_tails
@@ -31,6 +32,9 @@ _ON_CPU, _ELSEWHERE = 16, 256
 
 Numbers = Array | np.ndarray
 Task = AbstractTask | Callable[[PRNGKeyArray], AbstractTask]
+
+_Probability = Annotated[float, Rule("between 0 and 1", lambda p: 0 <= p <= 1)]
+_Tail = Annotated[float, Rule("at least 0 and below 1/2", lambda p: 0 <= p < 0.5)]
 
 
 @checked
@@ -61,46 +65,41 @@ class ErrorCurve(eqx.Module):
         return self.quantile(0.5)
 
     @checked(finite=False)
-    def quantile(self, probability: float) -> Band:
+    def quantile(self, probability: _Probability) -> Band:
         """The error that this part of the prompts does not exceed."""
-        possible = 0 <= probability <= 1
-        require(possible, "probability", "between 0 and 1", probability)
         return self.bootstrap.between(np.asarray(self.errors), probability, probability)
 
     @checked(finite=False)
-    def trimmed_mean(self, fraction: float = 0.1) -> Band:
+    def trimmed_mean(self, fraction: _Tail = 0.1) -> Band:
         """Mean without the largest and the smallest errors, this part of all each."""
-        rule = "at least 0 and below 1/2"
-        require(0 <= fraction < 0.5, "fraction", rule, fraction)
         return self.bootstrap.between(np.asarray(self.errors), fraction, 1 - fraction)
 
     def _repr_html_(self) -> str:
         return Curves(error=self)._repr_html_()
 
 
+@checked(finite=False)
 class Curves(dict[str, ErrorCurve]):
     """Error curves by name: a dictionary that notebooks show as table and picture."""
 
     def __init__(
         self, curves: Mapping[str, ErrorCurve] | None = None, /, **named: ErrorCurve
     ):
-        rule = "a dictionary of `ErrorCurve`"
-        given = {} if curves is None else curves
-        known = isinstance(given, Mapping)
-        require(known, "curves", rule, type(curves).__name__)
-        super().__init__(given, **named)
-        for name, curve in self.items():
-            found = f"{type(curve).__name__} for {name!r}"
-            require(isinstance(curve, ErrorCurve), "curves", rule, found)
+        read(named, Mapping[str, ErrorCurve], "curves")
+        super().__init__({} if curves is None else curves, **named)
 
     def _repr_html_(self) -> str:
         if not self:
             return "<p>no curves</p>"
         first = next(iter(self.values()))
-        rows = [
-            [int(length), *(_with_interval(curve, j) for curve in self.values())]
-            for j, length in enumerate(first.lengths)
+        means = [
+            [
+                show.with_interval(c.mean[j], c.lower[j], c.upper[j])
+                for c in self.values()
+            ]
+            for j in range(len(first.lengths))
         ]
+        rows = [[int(n), *row] for n, row in zip(first.lengths, means, strict=True)]
         level = show.share(first.bootstrap.level)
         head = ("examples", *(f"{name} [{level}]" for name in self))
         drawn = {
@@ -110,10 +109,6 @@ class Curves(dict[str, ErrorCurve]):
         labels = ("examples", "mean squared error")
         picture = show.curves(first.lengths, drawn, labels=labels, log=positive)
         return show.table(head, rows) + picture
-
-
-def _with_interval(curve: ErrorCurve, j: int) -> str:
-    return show.with_interval(curve.mean[j], curve.lower[j], curve.upper[j])
 
 
 @checked(finite=False)
@@ -150,19 +145,13 @@ def error_curve(
 
     Source: zhang2023, Appendix E, 64 covariances × 64 prompts, 90 % of 1,000 draws.
     """
-    named = named_predictors(predictors)
     batch, for_draws, units = shared_prompts(task, lengths, groups, prompts, key)
     answers = {
         name: predictions(predictor, batch, lengths)
-        for name, predictor in named.items()
+        for name, predictor in predictors.items()
     }
-    return _curves(
-        answers,
-        batch.target,
-        lengths,
-        normalisation,
-        Bootstrap.of(for_draws, units, draws, float(level)),
-    )
+    bootstrap = Bootstrap.of(for_draws, units, draws, level)
+    return _curves(answers, batch.target, lengths, normalisation, bootstrap)
 
 
 @checked(finite=False)
@@ -186,19 +175,15 @@ def error_curve_of(
     `error_curve`, which uses `key` for the prompts too.
     """
     answers = np.asarray(targets, dtype=float)
-    rule = "a vector of labels, one per prompt"
-    shaped = answers.ndim == 1 and len(answers) >= 1
-    require(shaped, "targets", rule, f"shape {answers.shape}")
     total = len(answers)
     units = total if groups is None else groups
     rule = f"a divisor of the number of prompts, {total}"
     require(total % units == 0, "groups", rule, units)
     shape = (total, len(context_lengths(lengths)))
     for name, found in predictions.items():
-        same, rule = np.shape(found) == shape, f"arrays of shape {shape}"
-        wrong = f"shape {np.shape(found)} for {name!r}"
-        require(same, "predictions", rule, wrong)
-    bootstrap = Bootstrap.of(key, units, draws, float(level))
+        rule, wrong = f"arrays of shape {shape}", f"shape {found.shape} for {name!r}"
+        require(found.shape == shape, "predictions", rule, wrong)
+    bootstrap = Bootstrap.of(key, units, draws, level)
     return _curves(predictions, answers, lengths, normalisation, bootstrap)
 
 
@@ -215,12 +200,10 @@ def common_prompts(
 
     A `task` that is a function of a key draws one task a group.
     """
-    n = examples
+    total, n = groups * prompts, examples
     if isinstance(task, AbstractTask):
-        return _sample(task, key, groups * prompts, n)
-    numbers = groups * prompts * n
-    product = "groups × prompts × examples"
-    enough_memory(numbers, "groups", product)
+        return _sample(task, key, total, n)
+    enough_memory(total * n, "groups", "groups × prompts × examples")
     return _sample_groups(task, key, groups, prompts, n)
 
 
@@ -229,13 +212,12 @@ def predictions(
     predictor: AbstractPredictor, prompts: Prompt, lengths: Lengths
 ) -> Float[Array, "prompts m"]:
     """What is predicted for every prompt after its first `lengths` examples."""
-    wanted = context_lengths(lengths)
     found = f"`target` of shape {prompts.target.shape}"
     rule = "many, along a first axis (`jax.vmap`, or a task's `sample_batch`)"
     require(prompts.target.ndim == 1, "prompts", rule, found)
-    total = len(prompts.target)
-    size = min(_ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE, total)
-    return _chunked(predictor, prompts, wanted, size)
+    most = _ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE
+    size = min(most, len(prompts.target))
+    return _chunked(predictor, prompts, context_lengths(lengths), size)
 
 
 @checked(finite=False)
@@ -254,14 +236,10 @@ def shared_prompts(
     key: PRNGKeyArray,
 ) -> tuple[Prompt, PRNGKeyArray, int]:
     """Common prompts, a key for the bootstrap, and how many units it draws from."""
-    listed = isinstance(lengths, Sequence) or np.ndim(lengths) == 1
-    rule = "a list of integers, at least one"
-    require(listed, "lengths", rule, type(lengths).__name__)
-    counts = [array_size(length, "lengths") for length in lengths]
-    require(bool(counts), "lengths", "at least one length", "none")
+    longest = read(context_lengths(lengths).max(), Size, "lengths")
     for_prompts, for_draws = jax.random.split(key)
     batch = common_prompts(
-        task, max(counts), groups=groups, prompts=prompts, key=for_prompts
+        task, longest, groups=groups, prompts=prompts, key=for_prompts
     )
     units = groups * prompts if isinstance(task, AbstractTask) else groups
     return batch, for_draws, units

@@ -12,7 +12,6 @@ from iclab.core import (
     Share,
     Size,
     checked,
-    named_predictors,
 )
 from iclab.evaluation._bootstrap import Bootstrap
 from iclab.evaluation._error_curve import (
@@ -37,8 +36,7 @@ class PairedCurves(eqx.Module):
     difference: ErrorCurve
 
     def _repr_html_(self) -> str:
-        both = Curves(distance=self.distance, difference=self.difference)
-        return both._repr_html_()
+        return Curves(vars(self))._repr_html_()
 
 
 @checked(finite=False)
@@ -59,16 +57,16 @@ def paired_curves(
 
     Options are those of `error_curve`; the same `key` means the same prompts.
     """
-    named = named_predictors({"first": first, "second": second})
     batch, for_draws, units = shared_prompts(task, lengths, groups, prompts, key)
-    f, g = (np.asarray(predictions(one, batch, lengths)) for one in named.values())
-    bootstrap = Bootstrap.of(for_draws, units, draws, float(level))
+    f, g = (np.asarray(predictions(one, batch, lengths)) for one in (first, second))
+    bootstrap = Bootstrap.of(for_draws, units, draws, level)
     labels = np.asarray(batch.target)
     y = labels[:, None]
-    parts = {"distance": (f - g) ** 2, "difference": (f - y) ** 2 - (g - y) ** 2}
+
+    def curve(name: str, values: np.ndarray) -> ErrorCurve:
+        return curve_of(name, values, labels, lengths, normalisation, bootstrap)
+
     return PairedCurves(
-        **{
-            name: curve_of(name, values, labels, lengths, normalisation, bootstrap)
-            for name, values in parts.items()
-        }
+        curve("distance", (f - g) ** 2),
+        curve("difference", (f - y) ** 2 - (g - y) ** 2),
     )

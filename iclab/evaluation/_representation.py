@@ -25,11 +25,9 @@ def ridge_distance(
     Source: yang2024, Figure 2; (22) has ½ of the first.
     """
     N, K = task.context_length, task.tokens.shape[0]
-    columns = labels.shape[1]
-    require(columns == K, "labels", f"of {K} columns", columns)
+    require(labels.shape[1] == K, "labels", f"of {K} columns", labels.shape[1])
     shown = labels[:, :N]
-    A = representation_optimum_closed(task.features, N, task.noise_variance)
-    ridge = shown @ A
+    ridge = shown @ representation_optimum_closed(task.features, N, task.noise_variance)
     predictions = jax.vmap(lambda y: model(task.tokens, y))(shown)
     square = jnp.sum((predictions - ridge) ** 2, axis=1)
     size = jnp.sum(ridge**2, axis=1)

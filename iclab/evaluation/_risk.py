@@ -10,15 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from iclab import show
-from iclab._reader import Natural
-from iclab.core import (
-    AbstractPredictor,
-    Prompt,
-    Size,
-    between,
-    checked,
-    named_predictors,
-)
+from iclab.core import AbstractPredictor, Natural, Prompt, Size, between, checked
 from iclab.evaluation._bootstrap import warn_of_tails
 from iclab.tasks import AbstractTask
 
@@ -68,14 +60,9 @@ def sampled_risk(
     mean, standard_error = risks["ridge"]
     ```
     """
-    named = named_predictors(predictors)
+    named = dict(predictors)
     estimate = prompt_average(
-        _squared_errors,
-        task,
-        named,
-        examples=examples,
-        prompts=prompts,
-        key=key,
+        _squared_errors, task, named, examples=examples, prompts=prompts, key=key
     )
     (means, power), (errors, _) = estimate.mean, estimate.standard_error
     n = estimate.draws

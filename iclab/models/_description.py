@@ -4,10 +4,8 @@ import dataclasses
 import inspect
 import math
 import os
-import types
-import typing
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any, get_args
 
 import equinox as eqx
 import jax
@@ -15,9 +13,13 @@ import jax.numpy as jnp
 import jaxtyping
 import numpy as np
 
+from iclab._reader import Rule, is_one, read, refuse
 from iclab.core import checked, require, write_tensors
 
 _LARGEST = 2**20
+
+# A number of a model may be infinite: a limit that is none.
+_ENDLESS = Rule("a number", lambda value: True, infinite=True)
 
 # Functions that models keep in their fields, by the name that a file gives them.
 _FUNCTIONS: dict[str, Callable] = {
@@ -75,7 +77,8 @@ def _described(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
         return {"class": type(value).__name__, "fields": fields}
     if isinstance(value, (np.ndarray, np.generic, jax.Array)):
         # Keys for random numbers have a type of their own, and bfloat16 is no NumPy's.
-        storable = np.dtype(value.dtype).kind in "biuf" if _numeric(value) else False
+        extended = jnp.issubdtype(value.dtype, jax.dtypes.extended)
+        storable = not extended and np.dtype(value.dtype).kind in "biuf"
         rule = "a model of numbers, whole, real or true and false"
         found = f"`{place}` of type {value.dtype}"
         require(storable, "model", rule, found)
@@ -107,12 +110,15 @@ def _rebuilt(
         case int():
             return _small("path", value, place)
         case {"class": str(name), "fields": dict(fields)}:
-            _see_known(name, classes)
-            return _instance(
-                classes[name],
-                {field: inner(field, one) for field, one in fields.items()},
-                place,
-            )
+            if name not in classes:
+                word = name.isidentifier() and len(name) < 80
+                require(word, "path", "a file with names of classes", repr(name[:80]))
+                refuse(
+                    f"`classes` must be given {name}, which the file holds and"
+                    f" iclab.models does not have: load(path, {name})"
+                )
+            parts = {field: inner(field, one) for field, one in fields.items()}
+            return instance(classes[name], parts, place)
         case {"array": str(name)}:
             rule = f"a file with the array `{place}`, once"
             require(name == place and name in arrays, "path", rule, f"{name!r}")
@@ -130,24 +136,12 @@ def _rebuilt(
         case {"function": str(name)} if name in _FUNCTIONS:
             return _FUNCTIONS[name]
         case _:
-            rule, found = "a file that describes a model", f"another at `{place}`"
-            raise ValueError(f"load: `path` must be {rule}, got {found}")
+            rule = "a file that describes a model"
+            return refuse(f"`path` must be {rule}, got another at `{place}`")
 
 
-def _see_known(name: str, classes: Mapping[str, type[eqx.Module]]) -> None:
-    """See that there is a class of the name that a file gives."""
-    if name in classes:
-        return
-    word = name.isidentifier() and len(name) < 80
-    require(word, "path", "a file with names of classes", repr(name[:80]))
-    raise ValueError(
-        f"load: `classes` must be given {name}, which the file holds and iclab.models"
-        f" does not have: load(path, {name})"
-    )
-
-
-def _instance(cls: type[eqx.Module], values: Mapping[str, Any], place: str) -> Any:
-    """A module with these fields, which its types and its own checks must accept."""
+def instance(cls: type[eqx.Module], values: Mapping[str, Any], place: str = "") -> Any:
+    """A module with these fields, which its annotations and its own checks accept."""
     fields: Any = dataclasses.fields(cls)
     names = [field.name for field in fields]
     rule = f"a file whose {cls.__name__} has the fields {', '.join(names)}"
@@ -155,34 +149,20 @@ def _instance(cls: type[eqx.Module], values: Mapping[str, Any], place: str) -> A
     module = object.__new__(cls)
     with jaxtyping.jaxtyped("context"):  # equal letters are equal sizes
         for field in fields:
-            value = values[field.name]
-            fits = all(
-                isinstance(one, (*kinds, int) if float in kinds else kinds)
-                and (type(one) is not bool or bool in kinds or object in kinds)
-                for one, kinds in _parts(value, field.type)
-            )
-            rule = f"a file whose {cls.__name__} has a `{field.name}` that fits"
-            found = f"{_text(value)} at `{_join(place, field.name)}`"
-            require(fits, "path", rule, found)
+            given, name = values[field.name], _join(place, field.name)
+            endless = isinstance(given, float) and math.isinf(given)
+            kind = Annotated[field.type, _ENDLESS] if endless else field.type
+            value = read(given, kind, name)
+            if isinstance(given, jax.Array):  # which stays the array that it was
+                rule = f"an array that fits the other fields of {cls.__name__}"
+                found = f"{given.dtype} of shape {given.shape}"
+                require(is_one(given, field.type), name, rule, found)
+                value = given
             object.__setattr__(module, field.name, value)
     for parent in reversed(cls.__mro__):
         if "__check_init__" in vars(parent):
             parent.__check_init__(module)
     return module
-
-
-def _parts(value: Any, kind: Any) -> list[tuple[Any, tuple[type, ...]]]:
-    """A value, or what it holds, and the classes that an annotation admits for it."""
-    if typing.get_origin(kind) in (tuple, list):
-        whole = (value, (typing.get_origin(kind),))
-        items = value if isinstance(value, (tuple, list)) else ()
-        first, *rest = typing.get_args(kind)
-        inside = first if rest in ([], [...]) else object
-        return [whole, *(part for one in items for part in _parts(one, inside))]
-    union = typing.get_origin(kind) in (typing.Union, types.UnionType)
-    kinds = typing.get_args(kind) if union else (kind,)
-    # What is no class says nothing that can be decided.
-    return [(value, tuple(one if isinstance(one, type) else object for one in kinds))]
 
 
 def _table(classes: Iterable[type]) -> dict[str, type[eqx.Module]]:
@@ -195,7 +175,7 @@ def _table(classes: Iterable[type]) -> dict[str, type[eqx.Module]]:
         if module and kind.__name__ not in found:
             found[kind.__name__] = kind
             waiting += [field.type for field in dataclasses.fields(kind)]
-        waiting += typing.get_args(kind)
+        waiting += get_args(kind)
     return found
 
 
@@ -206,14 +186,5 @@ def _small(name: str, value: int, place: str) -> int:
     return value
 
 
-def _numeric(array: Any) -> bool:
-    return not jnp.issubdtype(array.dtype, jax.dtypes.extended)
-
-
 def _join(place: str, name: str) -> str:
     return f"{place}.{name}" if place else name
-
-
-def _text(value: Any) -> str:
-    array = isinstance(value, jax.Array)
-    return f"{value.dtype}{list(value.shape)}" if array else repr(value)

@@ -10,15 +10,12 @@ from jaxtyping import Array, DTypeLike, Float, Int, PRNGKeyArray
 from iclab.core import (
     Prompt,
     Size,
-    array_size,
     checked,
     enough_memory,
-    is_traced,
     require,
-    same_dimension,
 )
 from iclab.models._description import Savable
-from iclab.models._transformer_parts import Affine, Block, Norm
+from iclab.models._transformer_parts import Affine, Block, Norm, mask_bias
 
 
 @checked
@@ -43,35 +40,28 @@ class Encoder(Savable):
     blocks: Block  # stacked
     final_norm: Norm | None
     readout: Affine
-    heads: int = eqx.field(static=True)
+    heads: Size = eqx.field(static=True)
     pre_norm: bool = eqx.field(static=True)
 
     def __check_init__(self):
         blocks = self.blocks
-        D, F = _rows(self.embedding.weight, -2), _rows(blocks.network_in.weight, -2)
-        L, d1 = _rows(blocks.attention.weight, 0), _rows(self.embedding.weight, -1)
-        for name, part, shape in (
-            ("embedding", self.embedding, (D, d1)),
-            ("blocks", blocks.attention_norm, (L, D)),
-            ("blocks", blocks.attention, (L, 3 * D, D)),
-            ("blocks", blocks.attention_out, (L, D, D)),
-            ("blocks", blocks.network_norm, (L, D)),
-            ("blocks", blocks.network_in, (L, F, D)),
-            ("blocks", blocks.network_out, (L, D, F)),
-            ("readout", self.readout, (1, D)),
-            *(
-                []
-                if self.final_norm is None
-                else [("final_norm", self.final_norm, (D,))]
-            ),
+        L, (F, D) = len(blocks.attention.weight), blocks.network_in.weight.shape[-2:]
+        norm = [] if self.final_norm is None else [self.final_norm.scale]
+        # Biases and shifts fit these, as their own classes see.
+        for name, array, shape in (
+            ("embedding", self.embedding.weight, (D, self.dimension + 1)),
+            ("blocks", blocks.attention_norm.scale, (L, D)),
+            ("blocks", blocks.attention.weight, (L, 3 * D, D)),
+            ("blocks", blocks.attention_out.weight, (L, D, D)),
+            ("blocks", blocks.network_norm.scale, (L, D)),
+            ("blocks", blocks.network_in.weight, (L, F, D)),
+            ("blocks", blocks.network_out.weight, (L, D, F)),
+            ("readout", self.readout.weight, (1, D)),
+            *(("final_norm", array, (D,)) for array in norm),
         ):
-            affine = isinstance(part, Affine)
-            found = [part.weight, part.bias] if affine else [part.scale, part.shift]
-            wanted = [shape, shape[:-1] if affine else shape]
-            shapes = [one.shape for one in found]
-            rule = f"made of arrays that fit the others, of shapes {wanted}"
-            require(shapes == wanted, name, rule, shapes)
-        H = array_size(self.heads, "heads")
+            rule = f"made of arrays that fit the others, of shape {shape}"
+            require(array.shape == shape, name, rule, f"shape {array.shape}")
+        H = self.heads
         require(D % H == 0, "heads", f"a divisor of the width {D}", H)
 
     @classmethod
@@ -130,7 +120,7 @@ class Encoder(Savable):
     @property
     def dimension(self) -> int:
         """Dimension d of the tokens."""
-        return self.embedding.weight.shape[1] - 1
+        return self.embedding.weight.shape[-1] - 1
 
     @property
     def depth(self) -> int:
@@ -142,9 +132,6 @@ class Encoder(Savable):
     ) -> Float[Array, " K"]:
         """Predicted labels of all tokens, from those of the first N."""
         dtype = self.embedding.weight.dtype
-        rule = f"a K×{self.dimension} matrix, a row per token"
-        holds = tokens.ndim == 2 and tokens.shape[1] == self.dimension
-        require(holds, "tokens", rule, f"shape {tokens.shape}")
         K, N = len(tokens), len(labels)
         require(N <= K, "labels", f"at most {K}, one per token", N)
         entries = jnp.concatenate([labels.astype(dtype), jnp.zeros(K - N, dtype)])
@@ -154,9 +141,9 @@ class Encoder(Savable):
             self.embedding(E),
             self.blocks,
         )
-        return self.read_streams(x)
+        return self._read_streams(x)
 
-    def query_streams(
+    def _query_streams(
         self,
         prompt: Prompt,
         tokens: Float[Array, "K d"] | None,
@@ -168,7 +155,6 @@ class Encoder(Savable):
         all of it, the examples in the place of its first tokens and the query in that
         of token `index`.
         """
-        same_dimension(self.dimension, prompt)
         n, dtype = len(prompt.labels), self.embedding.weight.dtype
         shown = jnp.arange(n) < prompt.count
         labels = jnp.where(shown, prompt.labels, 0)
@@ -176,14 +162,8 @@ class Encoder(Savable):
             inputs = jnp.concatenate([prompt.examples, prompt.query[None]])
             row, others = n, 1
             # The rows of a padded prompt that are no examples are seen by nobody.
-            bias = jnp.where(jnp.append(shown, True), 0, -jnp.inf).astype(dtype)[None]
+            bias = mask_bias(jnp.append(shown, True)[None], dtype)
         else:
-            K = len(tokens)
-            rule = f"of at most {K} examples, as many as there are `tokens`"
-            require(n <= K, "prompt", rule, f"{n} examples")
-            rule = f"the number of a token, from 0 to {K - 1}"
-            known = index is not None and (is_traced(index) or 0 <= int(index) < K)
-            require(known, "index", rule, index)
             examples = jnp.where(shown[:, None], prompt.examples, tokens[:n])
             inputs = jnp.concatenate([examples, tokens[n:]])
             inputs = inputs.at[index].set(prompt.query)
@@ -198,11 +178,8 @@ class Encoder(Savable):
         _, states = jax.lax.scan(block, x, self.blocks)
         return jnp.concatenate([x[row][None], states])
 
-    def read_streams(self, streams: Float[Array, "K width"]) -> Float[Array, " K"]:
+    def _read_streams(self, streams: Float[Array, "K width"]) -> Float[Array, " K"]:
         """What is read out of every row, after the final norm if there is one."""
-        width = self.readout.weight.shape[1]
-        rule, found = f"of the model's width {width}", f"shape {streams.shape}"
-        require(streams.shape[-1] == width, "streams", rule, found)
         if self.final_norm is not None:
             streams = self.final_norm(streams)
         return self.readout(streams)[:, 0]
@@ -220,8 +197,3 @@ class Encoder(Savable):
             return x + block.network(second(x), jax.nn.relu)
         x = first(x + block.attend(x, x, self.heads, bias))
         return second(x + block.network(x, jax.nn.relu))
-
-
-def _rows(weight: Float[Array, "..."], axis: int) -> int:
-    """The length of an axis; 0 where there is none, which fits nothing."""
-    return weight.shape[axis] if weight.ndim >= 2 else 0

@@ -15,18 +15,27 @@ from jaxtyping import Array, Bool, DTypeLike, Float, Int, PRNGKeyArray
 from iclab.core import (
     AbstractPredictor,
     Lengths,
+    Natural,
     Prompt,
     Size,
-    array_size,
     checked,
     context_lengths,
     enough_memory,
-    positive_integer,
+    refuse,
     require,
     same_dimension,
 )
 from iclab.models import _gpt2_files
-from iclab.models._transformer_parts import Affine, Block, Norm, gelu, standardise
+from iclab.models._description import instance
+from iclab.models._gpt2_files import PARTS
+from iclab.models._transformer_parts import (
+    Affine,
+    Block,
+    Norm,
+    gelu,
+    mask_bias,
+    standardise,
+)
 
 # Layers, heads, width.
 GPT2_SIZES = {"tiny": (3, 2, 64), "small": (6, 4, 128), "standard": (12, 8, 256)}
@@ -63,7 +72,7 @@ class GPT2(AbstractPredictor):
     model.predictions(prompt.examples, prompt.labels)   # of all, from those before
     ```
 
-    `max_examples` is what the table of positions has room for; `positional=False`
+    `max_examples` is how many the table of positions is made for; `positional=False`
     leaves the table out, and prompts may be of any length.
 
     Computes in the precision of its weights, float32 unless `dtype` says otherwise.
@@ -77,7 +86,7 @@ class GPT2(AbstractPredictor):
     blocks: tuple[Block, ...]
     final_norm: Norm
     read_out: Affine
-    heads: int = eqx.field(static=True)
+    heads: Size = eqx.field(static=True)
 
     def __init__(
         self,
@@ -85,7 +94,7 @@ class GPT2(AbstractPredictor):
         max_examples: Size,
         *,
         layers: Size,
-        heads: int,
+        heads: Size,
         width: Size,
         positional: bool = True,
         dtype: DTypeLike = jnp.float32,
@@ -95,7 +104,7 @@ class GPT2(AbstractPredictor):
         rule = f"at most {_MOST_LAYERS:,}, each of which is compiled by itself"
         require(layers <= _MOST_LAYERS, "layers", rule, layers)
         enough_memory(12 * layers * w**2, "width", "12 layers × width²")
-        self.heads = _divides(heads, w)
+        self.heads = heads
         keys = iter(jax.random.split(key, 4 * layers + 5))
         affine = functools.partial(_affine, dtype=dtype)
         norm = lambda: Norm(jnp.ones(w, dtype), jnp.zeros(w, dtype))  # noqa: E731
@@ -117,6 +126,10 @@ class GPT2(AbstractPredictor):
         )
         self.final_norm = norm()
         self.read_out = _outer_affine(next(keys), next(keys), 1, w, dtype)
+
+    def __check_init__(self):
+        width, H = len(self.read_in.weight), self.heads
+        require(width % H == 0, "width", f"divisible by `heads` = {H}", width)
 
     @classmethod
     def of_size(
@@ -160,7 +173,7 @@ class GPT2(AbstractPredictor):
 
     @property
     def max_examples(self) -> int | None:
-        """Longest context that the table of positions has room for; None: any."""
+        """Longest context that the table of positions is made for; None: any."""
         return None if self.positions is None else (len(self.positions) - 1) // 2
 
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
@@ -209,12 +222,7 @@ class GPT2(AbstractPredictor):
     def _predictions(
         self, inputs: Float[Array, "*prompts n d"], labels: Float[Array, "*prompts n"]
     ) -> Float[Array, "*prompts n"]:
-        *_, n, d = inputs.shape
-        rule, found = (
-            f"of dimension {self.dimension}, the model's own",
-            f"dimension {d}",
-        )
-        require(d == self.dimension, "inputs", rule, found)
+        n = inputs.shape[-2]
         self._fits(n - 1)
         tokens = self._context(inputs, labels)[..., : 2 * n - 1, :]
         if self.positions is not None:
@@ -248,8 +256,8 @@ class GPT2(AbstractPredictor):
         cls,
         path: str | os.PathLike[str],
         *,
-        heads: int | None = None,
-        dimension: int | None = None,
+        heads: Natural | None = None,
+        dimension: Size | None = None,
         key: PRNGKeyArray | None = None,
     ) -> "GPT2":
         """A model from a state dict of GPT-2: a safetensors file, or a folder with one.
@@ -261,26 +269,22 @@ class GPT2(AbstractPredictor):
         Garg et al. (`_read_in`, `_backbone.…`, `_read_out`); masks and word embeddings
         are ignored. See docs/weights.md.
         """
-        found = _gpt2_files.read(path, heads)
-        if found.heads is None:
-            raise ValueError(
-                f"GPT2.from_huggingface: {path} does not say how many heads there are;"
-                " give `heads`"
-            )
-        state = found.arrays
+        state, layers, heads = _gpt2_files.read_state(path, heads)
+        if heads is None:
+            refuse(f"{path} does not say how many heads there are; give `heads`")
         if "read_in.weight" not in state:
             state |= _new_ends(state, dimension, key)
-        _gpt2_files.check(state, found.layers)
-        d = state["read_in.weight"].shape[1]
-        rule = f"{d}, as the file has it"
-        same = dimension is None or dimension == d
+        _gpt2_files.check(state, layers)
+        model = cls._from_state(state, layers, heads)
+        rule = f"{model.dimension}, as the file has it"
+        same = dimension in (None, model.dimension)
         require(same, "dimension", rule, dimension)
-        return cls._from_state(state, found.layers, found.heads)
+        return model
 
     def _fits(self, examples: int) -> None:
-        room = self.max_examples
-        rule = f"of at most {room} examples, the room in the table of positions"
-        fits = room is None or examples <= room
+        most = self.max_examples
+        rule = f"of at most {most} examples, as many as the table of positions is for"
+        fits = most is None or examples <= most
         require(fits, "prompt", rule, f"{examples} examples")
 
     def _context(
@@ -324,8 +328,7 @@ class GPT2(AbstractPredictor):
         self, stream: Float[Array, "*batch t w"], seen: Bool[Array, "t t"], rows: slice
     ) -> list[Float[Array, "*batch r w"]]:
         """The stream at `rows` by depth; token i attends to the tokens in `seen[i]`."""
-        lowest = jnp.finfo(stream.dtype).min
-        bias = jnp.where(seen, 0, lowest).astype(stream.dtype)
+        bias = mask_bias(seen, stream.dtype)
         *others, last = self.blocks
         states = [stream[..., rows, :]]
         for block in others:
@@ -352,113 +355,71 @@ class GPT2(AbstractPredictor):
     def _read(self, rows: Float[Array, "*batch r w"]) -> Float[Array, "*batch r"]:
         return self.read_out.after(self.final_norm)(standardise(rows))[..., 0]
 
-    def _state(self) -> dict[str, Array | None]:
-        state: dict[str, Array | None] = {
-            "read_in.weight": self.read_in.weight,
-            "read_in.bias": self.read_in.bias,
-            "wpe.weight": self.positions,
-            "ln_f.weight": self.final_norm.scale,
-            "ln_f.bias": self.final_norm.shift,
-            "read_out.weight": self.read_out.weight,
-            "read_out.bias": self.read_out.bias,
+    def _state(self) -> dict[str, np.ndarray]:
+        """Arrays by Hugging Face's names."""
+        parts: dict[str, Affine | Norm] = {
+            "read_in": self.read_in,
+            "ln_f": self.final_norm,
+            "read_out": self.read_out,
         }
         for i, block in enumerate(self.blocks):
-            for name, part in _PARTS.items():
-                module = getattr(block, part)
-                if isinstance(module, Norm):
-                    weight, bias = module.scale, module.shift
-                else:
-                    weight, bias = module.weight.T, module.bias
-                state[f"h.{i}.{name}.weight"] = weight
-                state[f"h.{i}.{name}.bias"] = bias
+            parts |= {f"h.{i}.{name}": getattr(block, PARTS[name]) for name in PARTS}
+        table = self.positions
+        state = {} if table is None else {"wpe.weight": np.asarray(table)}
+        for name, part in parts.items():
+            weight, bias = map(np.asarray, jax.tree.leaves(part))
+            # In its blocks a matrix is (in, out).
+            state[f"{name}.weight"] = weight.T if name.startswith("h.") else weight
+            state[f"{name}.bias"] = bias
         return state
 
     @classmethod
     def _from_state(
         cls, state: dict[str, np.ndarray], layers: int, heads: int
     ) -> "GPT2":
-        width, d = state["read_in.weight"].shape
-        positions = state.get("wpe.weight")
-        template = eqx.filter_eval_shape(
-            cls,
-            d,
-            1 if positions is None else max(1, (len(positions) - 1) // 2),
-            layers=layers,
-            heads=_divides(heads, width),
-            width=width,
-            positional=positions is not None,
-            dtype=state["read_in.weight"].dtype,
-            key=jax.random.key(0),
-        )
-        return _filled(template, {name: jnp.asarray(a) for name, a in state.items()})
+        arrays = {name: jnp.asarray(array) for name, array in state.items()}
 
+        def part(name: str) -> Affine | Norm:
+            weight, bias = arrays[f"{name}.weight"], arrays[f"{name}.bias"]
+            if weight.ndim == 1:
+                return Norm(weight, bias)
+            return Affine(weight.T if name.startswith("h.") else weight, bias)
 
-# Parts of a block as Hugging Face names them.
-_PARTS = {
-    "ln_1": "attention_norm",
-    "attn.c_attn": "attention",
-    "attn.c_proj": "attention_out",
-    "ln_2": "network_norm",
-    "mlp.c_fc": "network_in",
-    "mlp.c_proj": "network_out",
-}
+        def block(i: int) -> Block:
+            parts: Any = {PARTS[name]: part(f"h.{i}.{name}") for name in PARTS}
+            return Block(**parts)
 
-
-def _filled(template: GPT2, arrays: dict[str, Array]) -> GPT2:
-    """`template` with its arrays, by Hugging Face's names."""
-
-    def norm(name: str) -> Norm:
-        return Norm(arrays[f"{name}.weight"], arrays[f"{name}.bias"])
-
-    def affine(name: str) -> Affine:
-        return Affine(arrays[f"{name}.weight"].T, arrays[f"{name}.bias"])
-
-    def part(i: int, name: str) -> Norm | Affine:
-        return (norm if "ln" in name else affine)(f"h.{i}.{name}")
-
-    blocks = tuple(
-        Block(**{field: part(i, name) for name, field in _PARTS.items()})  # pyright: ignore[reportArgumentType]
-        for i in range(len(template.blocks))
-    )
-    ends = [
-        Affine(arrays[f"{name}.weight"], arrays[f"{name}.bias"])
-        for name in ("read_in", "read_out")
-    ]
-    return eqx.tree_at(
-        lambda m: (m.read_in, m.positions, m.blocks, m.final_norm, m.read_out),
-        template,
-        (ends[0], arrays.get("wpe.weight"), blocks, norm("ln_f"), ends[1]),
-        is_leaf=lambda leaf: leaf is None,
-    )
+        fields = {
+            "read_in": part("read_in"),
+            "positions": arrays.get("wpe.weight"),
+            "blocks": tuple(map(block, range(layers))),
+            "final_norm": part("ln_f"),
+            "read_out": part("read_out"),
+            "heads": heads,
+        }
+        return instance(cls, fields)
 
 
 def _new_ends(
     state: dict[str, np.ndarray], dimension: int | None, key: PRNGKeyArray | None
-) -> dict[str, Any]:
+) -> dict[str, np.ndarray]:
     """Read-in and read-out for a backbone that came without."""
     if dimension is None or key is None:
-        raise ValueError(
-            "GPT2.from_huggingface: the file has no read-in and read-out; give"
-            " `dimension` and `key` for new ones"
+        refuse(
+            "the file has no read-in and read-out; give `dimension` and `key` for new"
+            " ones"
         )
-    d = positive_integer(dimension, "dimension")
     scale = state["ln_f.weight"]
-    keys = jax.random.split(key, 4)
-    first = _outer_affine(keys[0], keys[1], len(scale), d, scale.dtype)
-    last = _outer_affine(keys[2], keys[3], 1, len(scale), scale.dtype)
-    return {
-        "read_in.weight": np.asarray(first.weight),
-        "read_in.bias": np.asarray(first.bias),
-        "read_out.weight": np.asarray(last.weight),
-        "read_out.bias": np.asarray(last.bias),
+    w, keys = len(scale), jax.random.split(key, 4)
+    ends = {
+        "read_in": _outer_affine(keys[0], keys[1], w, dimension, scale.dtype),
+        "read_out": _outer_affine(keys[2], keys[3], 1, w, scale.dtype),
     }
-
-
-def _divides(heads: int, width: int) -> int:
-    array_size(heads, "heads")
-    rule = f"divisible by `heads` = {heads}"
-    require(width % heads == 0, "width", rule, width)
-    return heads
+    return {
+        f"{name}.{field}": np.asarray(getattr(end, field))
+        for name, end in ends.items()
+        for field in ("weight", "bias")
+    }
 
 
 def _affine(

@@ -9,27 +9,24 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from jaxtyping import Array
 
 from iclab.core import (
     DamagedFile,
+    Natural,
     pickle_sentence,
-    positive_integer,
+    read,
     read_tensors,
+    refuse,
     require,
     write_tensors,
     write_whole,
 )
 
-_OWNER = "GPT2.from_huggingface"
-_CONFIG, WEIGHTS, _INDEX = (
-    "config.json",
-    "model.safetensors",
-    "model.safetensors.index.json",
-)
+_CONFIG, WEIGHTS = "config.json", "model.safetensors"
+_INDEX = f"{WEIGHTS}.index.json"
 # One of several files that hold a model together, as Hugging Face numbers them.
 _SHARD = re.compile(r".*-\d+-of-\d+\.safetensors")
 # What other programs write, and iclab never opens.
@@ -54,8 +51,17 @@ _SAME = {"gelu_pytorch_tanh": "gelu_new"}
 _IDLE = re.compile(r"wte\.weight|lm_head\.weight|h\.\d+\.attn\.(masked_)?bias")
 _LAYER = re.compile(r"h\.(\d+)\.")
 
-# Shapes of a block's weights, (in, out) in multiples of the width.
-_BLOCK = {
+# Parts of a block as Hugging Face names them, and as `Block` does.
+PARTS = {
+    "ln_1": "attention_norm",
+    "attn.c_attn": "attention",
+    "attn.c_proj": "attention_out",
+    "ln_2": "network_norm",
+    "mlp.c_fc": "network_in",
+    "mlp.c_proj": "network_out",
+}
+# Shapes of their weights, (in, out) in multiples of the width.
+_SHAPES = {
     "ln_1": (1,),
     "attn.c_attn": (1, 3),
     "attn.c_proj": (1, 1),
@@ -65,33 +71,23 @@ _BLOCK = {
 }
 
 
-class Weights(NamedTuple):
-    """Arrays by their plain names, and the number of heads if anything tells it."""
-
-    arrays: dict[str, np.ndarray]
-    layers: int
-    heads: int | None
-    # What tells it, for messages.
-    says: str
-
-
 def write_file(
     path: str | os.PathLike[str],
-    state: Mapping[str, Array | np.ndarray | None],
+    state: Mapping[str, np.ndarray],
     heads: int,
     **facts: Any,
 ) -> None:
     """Weights in one file whose header tells the number of heads."""
-    arrays = {name: np.asarray(a) for name, a in state.items() if a is not None}
-    names = {name: f"transformer.{name}" for name in arrays if "read_" not in name}
-    renamed = {names.get(name, name): array for name, array in arrays.items()}
+    renamed = {
+        name if "read_" in name else f"transformer.{name}": array
+        for name, array in state.items()
+    }
     # Hugging Face refuses files that do not name their framework's conventions.
-    known = {"heads": heads, **facts}
-    write_tensors(path, renamed, known, header={"format": "pt"})
+    write_tensors(path, renamed, {"heads": heads, **facts}, header={"format": "pt"})
 
 
 def write_folder(
-    path: str | os.PathLike[str], state: Mapping[str, Array | None], heads: int
+    path: str | os.PathLike[str], state: Mapping[str, np.ndarray], heads: int
 ) -> None:
     """Weights and configuration; a missing table of positions becomes one of zeros.
 
@@ -99,19 +95,18 @@ def write_folder(
     """
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
-    arrays = {name: np.asarray(a) for name, a in state.items() if a is not None}
-    width, dtype = len(arrays["ln_f.weight"]), arrays["ln_f.weight"].dtype
-    facts = {} if "wpe.weight" in arrays else {"positions": False}
-    arrays.setdefault("wpe.weight", np.zeros((1024, width), dtype))
-    # Its GPT-2 always has an embedding table; one row keeps it content.
-    arrays["wte.weight"] = np.zeros((1, width), dtype)
-    write_file(folder / WEIGHTS, arrays, heads, **facts)
+    width, dtype = len(state["ln_f.weight"]), state["ln_f.weight"].dtype
+    facts = {} if "wpe.weight" in state else {"positions": False}
+    # Its GPT-2 always has both tables; of embeddings one row keeps it content.
+    positions = state.get("wpe.weight", np.zeros((1024, width), dtype))
+    tables = {"wpe.weight": positions, "wte.weight": np.zeros((1, width), dtype)}
+    write_file(folder / WEIGHTS, {**state, **tables}, heads, **facts)
     config = _REQUIRED | {
         "architectures": ["GPT2Model"],
-        "n_layer": 1 + max(int(n.split(".")[1]) for n in state if n.startswith("h.")),
+        "n_layer": _layers(state),
         "n_head": heads,
         "n_embd": width,
-        "n_positions": len(arrays["wpe.weight"]),
+        "n_positions": len(positions),
         "n_inner": None,
         "vocab_size": 1,
         "bos_token_id": 0,
@@ -123,38 +118,35 @@ def write_folder(
     write_whole(folder / _CONFIG, json.dumps(config, indent=1) + "\n")
 
 
-def read(path: str | os.PathLike[str], heads: int | None = None) -> Weights:
-    """Weights from a file, from a folder with one, or from a folder with several.
+def read_state(
+    path: str | os.PathLike[str], heads: int | None
+) -> tuple[dict[str, np.ndarray], int, int | None]:
+    """Arrays by their plain names, how many layers, and heads if anything tells it.
 
-    A `config.json` beside a file is about that file. `heads` is what the caller knows.
+    From a file, from a folder with one, or from a folder with several. A `config.json`
+    beside a file is about that file. `heads` is what the caller knows.
     """
     place = Path(path)
-    folder = place if place.is_dir() else place.parent
-    config = _config(folder / _CONFIG)
+    config = _config((place if place.is_dir() else place.parent) / _CONFIG)
     tensors, description = _tensors(place)
     arrays = _plain_names(tensors)
     if description.get("positions") is False:
         arrays.pop("wpe.weight", None)
     layers = _layers(arrays)
     _agree(config, arrays, layers)
-    said = {
-        "": heads,
-        _CONFIG: config.get("n_head"),
-        "the header": description.get("heads"),
-    }
+    said = {"the header": description.get("heads"), _CONFIG: config.get("n_head")}
     known = {
-        who: positive_integer(number, f"heads` of `{who}" if who else "heads")
-        for who, number in said.items()
+        who: read(number, Natural, f"heads` of `{who}" if who else "heads")
+        for who, number in (said | {"": heads}).items()
         if number is not None
     }
     if not known:
-        return Weights(arrays, layers, None, "")
-    (says, number), *others = reversed(known.items())
+        return arrays, layers, None
+    (says, number), *others = known.items()
     for who, other in others:
-        rule = f"{number}, as {says} has it"
         found = f"{other} in {who}" if who else other
-        require(other == number, "heads", rule, found)
-    return Weights(arrays, layers, number, says)
+        require(other == number, "heads", f"{number}, as {says} has it", found)
+    return arrays, layers, number
 
 
 def check(state: Mapping[str, np.ndarray], layers: int) -> None:
@@ -171,13 +163,12 @@ def check(state: Mapping[str, np.ndarray], layers: int) -> None:
     if "wpe.weight" in state:
         wanted["wpe.weight"] = (len(np.atleast_1d(state["wpe.weight"])), w)
     for i in range(layers):
-        for name, shape in _BLOCK.items():
+        for name, shape in _SHAPES.items():
             sizes = tuple(factor * w for factor in shape)
             wanted |= {f"h.{i}.{name}.weight": sizes, f"h.{i}.{name}.bias": sizes[-1:]}
     dtype = state["ln_f.weight"].dtype
     for name, shape in wanted.items():
-        present = name in state
-        require(present, "path", f"a GPT-2 with `{name}`", "none")
+        require(name in state, "path", f"a GPT-2 with `{name}`", "none")
         array = state[name]
         rule = f"a GPT-2 whose `{name}` has shape {shape}"
         require(array.shape == shape, "path", rule, f"shape {array.shape}")
@@ -205,12 +196,10 @@ def _length(state: Mapping[str, np.ndarray], name: str, axes: int) -> int:
 def _tensors(place: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Arrays of a file or of a folder's files, and what their header says."""
     if not place.is_dir():
-        is_file = place.is_file()
-        rule = "a safetensors file or its folder"
-        require(is_file, "path", rule, place)
-        if _SHARD.fullmatch(place.name) and (place.parent / _INDEX).is_file():
-            rule = f"the folder of {place.name}, which holds a part of the model"
-            require(False, "path", rule, place)
+        require(place.is_file(), "path", "a safetensors file or its folder", place)
+        part = _SHARD.fullmatch(place.name) and (place.parent / _INDEX).is_file()
+        rule = f"the folder of {place.name}, which holds a part of the model"
+        require(not part, "path", rule, place)
         tensors, description = read_tensors(place)
         return tensors, description or {}
     if (place / WEIGHTS).is_file():
@@ -221,17 +210,15 @@ def _tensors(place: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         for found in sorted(place.glob(pattern)):
             raise DamagedFile(pickle_sentence(found))
     rule = f"a folder with {WEIGHTS} (`iclab train` writes it when it is done)"
-    require(False, "path", rule, place)
-    raise AssertionError  # `require` has raised
+    return refuse(f"`path` must be {rule}, got {place}")
 
 
 def _shards(folder: Path) -> dict[str, np.ndarray]:
     """Arrays of all files that a folder's index names, which lie in the folder."""
-    said = _json(folder / _INDEX).get("weight_map")
-    index: dict[str, Any] = said if isinstance(said, dict) else {}
+    index: Any = _json(folder / _INDEX).get("weight_map")
     rule = f"a folder whose {_INDEX} has a `weight_map` of files beside it"
-    files = {str(file) for file in index.values()}
-    require(bool(files), "path", rule, folder)
+    require(isinstance(index, dict) and bool(index), "path", rule, folder)
+    files = set(map(str, index.values()))
     found: dict[str, np.ndarray] = {}
     for name in sorted(files):
         inside = Path(name).name == name and name.endswith(".safetensors")
@@ -274,10 +261,10 @@ def _json(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
         found = None
-    if not isinstance(found, dict):
-        rule = f"a folder whose {path.name} is a JSON object"
-        require(False, "path", rule, "something else")
-    return found  # pyright: ignore[reportReturnType]
+    if isinstance(found, dict):
+        return found
+    rule = f"a folder whose {path.name} is a JSON object"
+    return refuse(f"`path` must be {rule}, got something else")
 
 
 def _plain_names(tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -299,6 +286,6 @@ def _layers(state: Mapping[str, np.ndarray]) -> int:
     """How many layers there are: 0, 1, 2, … and no other."""
     found = {match[1] for match in map(_LAYER.match, state) if match is not None}
     rule = f"a GPT-2 with layers 0 to {len(found) - 1}, of which it has {len(found)}"
-    for number in sorted(found - set(map(str, range(len(found))))):
-        require(False, "path", rule, f"layer {number[:20]}")
+    odd = min(found - set(map(str, range(len(found)))), default="")
+    require(not odd, "path", rule, f"layer {odd[:20]}")
     return len(found)

@@ -7,14 +7,15 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from iclab.core import (
     AbstractPredictor,
     Count,
+    Number,
+    Positive,
     Prompt,
     Size,
     checked,
-    finite_number,
     nan_unless_finite,
+    read,
     require,
     same_dimension,
-    square_matrix,
 )
 from iclab.models._description import Savable
 
@@ -39,25 +40,17 @@ class LinearSelfAttention(AbstractPredictor, Savable):
     key_query: Float[Array, "k k"]
     value_projection: Float[Array, "k k"]
 
-    def __init__(
-        self, key_query: Float[Array, "k k"], value_projection: Float[Array, "k k"]
-    ):
-        self.key_query = square_matrix(key_query, "key_query")
-        self.value_projection = square_matrix(value_projection, "value_projection")
-        size = len(self.key_query)
-        found = f"shape {self.key_query.shape}"
-        require(size >= 2, "key_query", "(d+1)×(d+1) with d ≥ 1", found)
-        rule = f"a {size}×{size} matrix like `key_query`"
-        found = f"shape {self.value_projection.shape}"
-        same = len(self.value_projection) == size
-        require(same, "value_projection", rule, found)
+    def __check_init__(self):
+        shape = self.key_query.shape
+        rule = "(d+1)×(d+1) with d ≥ 1"
+        require(shape[0] >= 2, "key_query", rule, f"shape {shape}")
 
     @classmethod
     def from_blocks(
-        cls, U11: Float[Array, "d d"], u_last: Float[Array, ""] | float
+        cls, U11: Float[Array, "d d"], u_last: Number
     ) -> "LinearSelfAttention":
         """Weights that are zero but for the blocks U₁₁ of W_KQ and u₋₁ of W_PV."""
-        d = len(square_matrix(U11, "U11"))
+        d = len(U11)
         key_query = jnp.zeros((d + 1, d + 1)).at[:d, :d].set(U11)
         value_projection = jnp.zeros((d + 1, d + 1)).at[d, d].set(u_last)
         return cls(key_query, value_projection)
@@ -66,8 +59,8 @@ class LinearSelfAttention(AbstractPredictor, Savable):
     def balanced(
         cls,
         theta: Float[Array, "d d"],
-        scale: float | Float[Array, ""],
-        largest_scale: float | Float[Array, ""] | None,
+        scale: Positive,
+        largest_scale: Number | None,
     ) -> "LinearSelfAttention":
         r"""The start for which convergence is proved.
 
@@ -79,26 +72,23 @@ class LinearSelfAttention(AbstractPredictor, Savable):
         Source: zhang2023, Assumption 3.3.
         Differs from the paper: the normalisation of Θ is done here.
         """
-        Theta = theta
-        require(bool(scale > 0), "scale", "> 0", scale)
         if largest_scale is not None:
-            rule = (
-                f"< {float(largest_scale):.6g}, beyond which convergence is not proved"
-            )
+            bound = f"{float(largest_scale):.6g}"
+            rule = f"< {bound}, beyond which convergence is not proved"
             require(bool(scale < largest_scale), "scale", rule, scale)
-        outer = Theta @ Theta.T
+        outer = theta @ theta.T
         norm = jnp.linalg.norm(outer)
         require(bool(norm > 0), "theta", "nonzero", "the zero matrix")
         U11 = scale * outer / norm
-        finite_number(jnp.sum(jnp.abs(U11)), "scale")  # times Θ it may overflow
+        read(jnp.sum(jnp.abs(U11)), Number, "scale")  # times Θ it may overflow
         return cls.from_blocks(U11, scale)
 
     @classmethod
     def random_balanced(
         cls,
         dimension: Size,
-        scale: float | Float[Array, ""],
-        largest_scale: float | Float[Array, ""] | None,
+        scale: Positive,
+        largest_scale: Number | None,
         *,
         key: PRNGKeyArray,
     ) -> "LinearSelfAttention":
@@ -134,6 +124,7 @@ class LinearSelfAttention(AbstractPredictor, Savable):
 
     def streams(self, prompt: Prompt) -> Float[Array, "2 k"]:
         """The query's column of E and of f(E): (x_q, 0), then with label entry ŷ."""
+        same_dimension(self.dimension, prompt)
         mixed = self._attended(*prompt.moments(), prompt.query, prompt.count)
         token = jnp.append(prompt.query, 0.0)
         after = token + self.value_projection @ jnp.append(*mixed)
@@ -148,8 +139,8 @@ class LinearSelfAttention(AbstractPredictor, Savable):
         count: Count,
     ) -> Float[Array, ""]:
         """Predict from (1/N)Σxxᵀ, (1/N)Σyx, (1/N)Σy² and the query: O(d²), any N."""
-        upper, lower = self._attended(gram, correlation, label_power, query, count)
         d = self.dimension
+        upper, lower = self._attended(gram, correlation, label_power, query, count)
         last_row = self.value_projection[d]
         return last_row[:d] @ upper + last_row[d] * lower
 
@@ -163,9 +154,6 @@ class LinearSelfAttention(AbstractPredictor, Savable):
     ) -> tuple[Float[Array, " d"], Float[Array, ""]]:
         """(EEᵀ/N) applied to W_KQ (x_q, 0)ᵀ, in blocks; the query's own xxᵀ/N too."""
         d = self.dimension
-        rule = f"of dimension {d}, the predictor's own"
-        found = f"dimension {len(query)}"
-        require(len(query) == d, "prompt", rule, found)
         attended = self.key_query[:, :d] @ query
         upper = gram @ attended[:d] + correlation * attended[d]
         upper = upper + query * (query @ attended[:d]) / count

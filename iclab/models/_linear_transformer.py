@@ -10,7 +10,6 @@ from iclab.core import (
     Count,
     Prompt,
     checked,
-    finite_array,
     is_traced,
     nan_unless_finite,
     require,
@@ -44,16 +43,9 @@ class LinearTransformer(AbstractPredictor, Savable):
     masked: bool = True
 
     def __check_init__(self):
-        for name, weights in (("value", self.value), ("key_query", self.key_query)):
-            stacked = weights.ndim == 3 and weights.shape[1] == weights.shape[2] >= 2
-            rule = "a stack of (d+1)×(d+1) matrices, one per layer"
-            holds = stacked and len(weights) >= 1
-            require(holds, name, rule, f"shape {weights.shape}")
-            finite_array(weights, name)
-        rule = f"of `value`'s shape {self.value.shape}"
-        found = f"shape {self.key_query.shape}"
-        same = self.key_query.shape == self.value.shape
-        require(same, "key_query", rule, found)
+        shape = self.value.shape
+        rule = "a stack of (d+1)×(d+1) matrices with d ≥ 1, one per layer"
+        require(shape[-1] >= 2, "value", rule, f"shape {shape}")
 
     @classmethod
     def sparse(
@@ -64,16 +56,9 @@ class LinearTransformer(AbstractPredictor, Savable):
         Source: ahn2023, (13), and (9) for B = 0.
         Differs from the paper: A need not be symmetric.
         """
-        stacked = A.ndim == 3 and A.shape[1] == A.shape[2]
-        rule = "a stack of d×d matrices, one per layer"
-        require(stacked, "A", rule, f"shape {A.shape}")
         layers, d, _ = A.shape
-        if B is None:
-            B = jnp.zeros_like(A)
-        rule = f"of `A`'s shape {A.shape}"
-        require(B.shape == A.shape, "B", rule, f"shape {B.shape}")
         empty = jnp.zeros((layers, d + 1, d + 1), A.dtype)
-        value = empty.at[:, :d, :d].set(B).at[:, d, d].set(1.0)
+        value = empty.at[:, :d, :d].set(0 if B is None else B).at[:, d, d].set(1.0)
         return cls(value, empty.at[:, :d, :d].set(A))
 
     @classmethod
@@ -89,8 +74,8 @@ class LinearTransformer(AbstractPredictor, Savable):
         That model has no mask, which matters unless the last row of P vanishes before
         its last entry: such weights are refused.
         """
-        rule, found = "the weights of one layer", len(self.value)
-        require(len(self.value) == 1, "value", rule, found)
+        rule = "the weights of one layer"
+        require(self.depth == 1, "value", rule, self.depth)
         if self.masked and not is_traced(self.value):
             largest = float(np.max(np.abs(np.asarray(self.value)[0, -1, :-1])))
             rule = "zero left of the last entry of its last row, as there is no mask"
@@ -119,6 +104,7 @@ class LinearTransformer(AbstractPredictor, Savable):
 
     def streams(self, prompt: Prompt) -> Float[Array, "states k"]:
         """The query's column of Z_0, Z_1, …; its last entry is minus the prediction."""
+        same_dimension(self.dimension, prompt)
         _, tokens = self._run(*prompt.moments(), prompt.query, prompt.count)
         return jnp.concatenate([jnp.append(prompt.query, 0.0)[None], tokens])
 
@@ -143,10 +129,6 @@ class LinearTransformer(AbstractPredictor, Savable):
         count: Count,
     ) -> tuple[Float[Array, " k"], Float[Array, "layers k"]]:
         """The query's token after the last layer, and after every one."""
-        rule = f"of dimension {self.dimension}, the predictor's own"
-        found = f"dimension {len(query)}"
-        same = len(query) == self.dimension
-        require(same, "prompt", rule, found)
         last_row = jnp.append(correlation, label_power)[None]
         G = jnp.concatenate([jnp.column_stack([gram, correlation]), last_row])
         identity = jnp.eye(self.dimension + 1)

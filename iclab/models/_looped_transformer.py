@@ -9,11 +9,8 @@ from iclab.core import (
     AbstractPredictor,
     Prompt,
     Size,
-    array_size,
     checked,
-    finite_array,
     nan_unless_finite,
-    require,
     same_dimension,
 )
 from iclab.models._description import Savable
@@ -41,14 +38,6 @@ class UntiedTransformer(AbstractPredictor, Savable):
     A: Float[Array, "layers d d"]
     u: Float[Array, "layers d"]
 
-    def __check_init__(self):
-        shape = self.A.shape
-        stacked = len(shape) == 3 and shape[0] >= 1 and shape[1] == shape[2] >= 1
-        rule = "a stack of d×d matrices, one per layer"
-        require(stacked, "A", rule, f"shape {shape}")
-        finite_array(self.A, "A")
-        _offset(self.u, shape[:2])
-
     @property
     def dimension(self) -> int:
         """Dimension d of the inputs."""
@@ -67,7 +56,19 @@ class UntiedTransformer(AbstractPredictor, Savable):
     def predictions_by_depth(self, prompt: Prompt) -> Float[Array, " states"]:
         """0, then the prediction after one layer, two, …, in one pass."""
         same_dimension(self.dimension, prompt)
-        return _predictions(self.A, self.u, prompt)
+        S, x_q = prompt.gram(), prompt.query
+
+        def layer(state, weights):
+            c, prediction = state
+            A, u = weights
+            pull = A.T @ (c + S @ u)
+            prediction = prediction + pull @ x_q
+            return (c - S @ pull, prediction), prediction
+
+        zero = jnp.zeros((), x_q.dtype)
+        start = (prompt.correlation(), zero)
+        _, predictions = jax.lax.scan(layer, start, (self.A, self.u))
+        return jnp.append(zero, predictions)
 
     def streams(self, prompt: Prompt) -> Float[Array, "states k"]:
         """The query's column of Z_0, Z_1, …: (x_q, −ŷ_t), as the inputs never move."""
@@ -106,26 +107,18 @@ class LoopedTransformer(AbstractPredictor, Savable):
 
     A: Float[Array, "d d"]
     u: Float[Array, " d"]
-    loops: int = eqx.field(static=True)
+    loops: Size = eqx.field(static=True)
 
     def __init__(
         self,
         A: Float[Array, "d d"],
         u: Float[Array, " d"] | None = None,
         *,
-        loops: int = 1,
+        loops: Size = 1,
     ):
         self.A = A
         self.u = jnp.zeros(A.shape[-1:], A.dtype) if u is None else u
         self.loops = loops
-
-    def __check_init__(self):
-        shape = self.A.shape
-        square = len(shape) == 2 and shape[0] == shape[1] >= 1
-        require(square, "A", "a square matrix", f"shape {shape}")
-        finite_array(self.A, "A")
-        _offset(self.u, shape[:1])
-        array_size(self.loops, "loops")
 
     @property
     def dimension(self) -> int:
@@ -165,31 +158,6 @@ class LoopedTransformer(AbstractPredictor, Savable):
 
     def unrolled(self, loops: Size | None = None) -> UntiedTransformer:
         """The same network as so many separate layers."""
-        given = self.loops if loops is None else loops
-        count = array_size(given, "loops")
-        d = self.dimension
+        count, d = self.loops if loops is None else loops, self.dimension
         A = jnp.broadcast_to(self.A, (count, d, d))
         return UntiedTransformer(A, jnp.broadcast_to(self.u, (count, d)))
-
-
-def _predictions(
-    A: Float[Array, "layers d d"], u: Float[Array, "layers d"], prompt: Prompt
-) -> Float[Array, " states"]:
-    S, x_q = prompt.gram(), prompt.query
-
-    def layer(state, weights):
-        c, prediction = state
-        A, u = weights
-        pull = A.T @ (c + S @ u)
-        prediction = prediction + pull @ x_q
-        return (c - S @ pull, prediction), prediction
-
-    zero = jnp.zeros((), x_q.dtype)
-    _, predictions = jax.lax.scan(layer, (prompt.correlation(), zero), (A, u))
-    return jnp.append(zero, predictions)
-
-
-def _offset(u: Array, shape: tuple[int, ...]) -> None:
-    rule = f"of shape {shape}, as `A` asks"
-    require(u.shape == shape, "u", rule, f"shape {u.shape}")
-    finite_array(u, "u")

@@ -5,16 +5,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, DTypeLike, Float, Int, PRNGKeyArray
 
 from iclab.core import (
+    Natural,
     NonNegative,
     Prompt,
     Size,
     checked,
     enough_memory,
-    finite_array,
-    is_traced,
-    positive_integer,
     require,
-    same_dimension,
 )
 from iclab.models._description import Savable
 
@@ -40,17 +37,6 @@ class MultiHeadSoftmax(Savable):
 
     key_query: Float[Array, "heads d d"]
     value: Float[Array, "heads K"]
-
-    def __check_init__(self):
-        Q, w = self.key_query, self.value
-        stacked = Q.ndim == 3 and Q.shape[1] == Q.shape[2] >= 1 and len(Q) >= 1
-        rule = "a stack of d×d matrices, one per head"
-        require(stacked, "key_query", rule, f"shape {Q.shape}")
-        rule = f"a matrix of {len(Q)} rows, one per head"
-        holds = w.ndim == 2 and len(w) == len(Q)
-        require(holds, "value", rule, f"shape {w.shape}")
-        finite_array(Q, "key_query")
-        finite_array(w, "value")
 
     @classmethod
     def random(
@@ -94,20 +80,21 @@ class MultiHeadSoftmax(Savable):
         return 1
 
     def attention(
-        self, tokens: Float[Array, "K d"], context_length: int
+        self, tokens: Float[Array, "K d"], context_length: Natural
     ) -> Float[Array, "heads N K"]:
         r"""Attention $s^h_k=\mathrm{softmax}(V^\top Q_hv_k)$ of token k on the first N.
 
         Source: yang2024, (28).
         """
-        V, N = self._dictionary(tokens, context_length)
+        V, N = tokens.astype(self.key_query.dtype), context_length
+        self._holds(N, "context_length")
         # Keys first: H·N·d numbers, where H·d·K would stand the other way round.
         # A copy of V for every head: a product over all at once transposes every Q_h.
         keys = jnp.broadcast_to(V[:N], (self.heads, *V[:N].shape)) @ self.key_query
         return jax.nn.softmax(keys @ V.T, axis=1)
 
     def weights(
-        self, tokens: Float[Array, "K d"], context_length: int
+        self, tokens: Float[Array, "K d"], context_length: Natural
     ) -> Float[Array, "N K"]:
         r"""$\hat A(\theta)=\big(\sum_hw_{h,k}s^h_k\big)_k$, with which $\hat y=\hat
         A^\top y$.
@@ -121,11 +108,10 @@ class MultiHeadSoftmax(Savable):
         self, tokens: Float[Array, "K d"], labels: Float[Array, " N"]
     ) -> Float[Array, " K"]:
         """Predicted labels of all tokens, from those of the first N."""
-        y = labels.astype(self.value.dtype)
-        self._dictionary(tokens, len(labels), "labels")
-        return y @ self.weights(tokens, len(labels))
+        self._holds(len(labels), "labels")
+        return labels.astype(self.value.dtype) @ self.weights(tokens, len(labels))
 
-    def query_streams(
+    def _query_streams(
         self,
         prompt: Prompt,
         tokens: Float[Array, "K d"] | None,
@@ -138,11 +124,6 @@ class MultiHeadSoftmax(Savable):
         of which W_V keeps the last entry, the prediction. Nothing but the examples is
         looked at: `tokens` have no part in it.
         """
-        K = self.dictionary_size
-        rule = f"the number of a token, from 0 to {K - 1}"
-        known = index is not None and (is_traced(index) or 0 <= int(index) < K)
-        require(known, "index", rule, index)
-        same_dimension(self.dimension, prompt)
         dtype = self.value.dtype
         x_q, X = prompt.query.astype(dtype), prompt.examples.astype(dtype)
         scores = jnp.einsum("id,hde,e->hi", X, self.key_query, x_q)
@@ -152,7 +133,7 @@ class MultiHeadSoftmax(Savable):
         after = mixed @ jnp.column_stack([X, prompt.labels.astype(dtype)])
         return jnp.stack([jnp.append(x_q, jnp.zeros((), dtype)), after])
 
-    def read_streams(
+    def _read_streams(
         self, streams: Float[Array, "states d1"]
     ) -> Float[Array, " states"]:
         """Predictions: the label entries."""
@@ -173,7 +154,8 @@ class MultiHeadSoftmax(Savable):
           \qquad\mathrm{head}_h=W^V_hE^P\,\mathrm{softmax}\big((E^P)^\top(W^K_h)^\top
           W^Q_hE\big)$$
         """
-        V, N = self._dictionary(tokens, len(labels), "labels")
+        V, N = tokens.astype(self.key_query.dtype), len(labels)
+        self._holds(N, "labels")
         W_O, W_V, W_K, W_Q = self.projections()
         shown = jnp.column_stack([V[:N], labels]).T
         asked = jnp.column_stack([V[N:], jnp.zeros(len(V) - N)]).T
@@ -204,16 +186,6 @@ class MultiHeadSoftmax(Savable):
         W_K = jnp.broadcast_to(jnp.eye(d + 1), W_Q.shape)
         return W_O, W_V, W_K, W_Q
 
-    def _dictionary(
-        self,
-        tokens: Float[Array, "K d"],
-        context_length: int,
-        name: str = "context_length",
-    ) -> tuple[Float[Array, "K d"], int]:
-        shape = (self.dictionary_size, self.dimension)
-        rule = f"of the model's shape {shape}, a row per token"
-        require(tokens.shape == shape, "tokens", rule, f"shape {tokens.shape}")
-        N = positive_integer(context_length, name)
-        rule = f"at most the dictionary's size {shape[0]}"
-        require(shape[0] >= N, name, rule, N)
-        return tokens.astype(self.key_query.dtype), N
+    def _holds(self, count: int, name: str) -> None:
+        rule = f"at most the dictionary's size {self.dictionary_size}"
+        require(count <= self.dictionary_size, name, rule, count)

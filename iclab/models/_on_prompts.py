@@ -9,7 +9,6 @@ from iclab.core import (
     AbstractPredictor,
     Prompt,
     checked,
-    finite_array,
     if_finite,
     is_traced,
     require,
@@ -57,11 +56,7 @@ class OnPrompts(AbstractPredictor, Savable):
 
     def __check_init__(self):
         tokens, query = self.tokens, self.query
-        d, K = self.model.dimension, 0
-        if tokens is not None:
-            rule, found = f"a matrix with {d} columns", f"shape {tokens.shape}"
-            require(tokens.ndim == 2, "tokens", rule, found)
-            K = len(tokens)
+        d, K = self.dimension, 0 if tokens is None else len(tokens)
         if isinstance(self.model, MultiHeadSoftmax):
             K = self.model.dictionary_size
             rule = "given where `tokens` are not: every token has weights of its own"
@@ -71,12 +66,10 @@ class OnPrompts(AbstractPredictor, Savable):
             require(query is None, "query", rule, query)
         if tokens is not None:
             rule, found = f"a {K}×{d} matrix, a row per token", f"shape {tokens.shape}"
-            require(tokens.shape == (K, d) and K >= 1, "tokens", rule, found)
-            finite_array(tokens, "tokens")
+            require(tokens.shape == (K, d), "tokens", rule, found)
         if query is not None and not is_traced(query):
-            whole = query.shape == () and jnp.issubdtype(query.dtype, jnp.integer)
             rule = f"the number of a token, from 0 to {K - 1}"
-            require(whole and 0 <= int(query) < K, "query", rule, query)
+            require(0 <= int(query) < K, "query", rule, query)
 
     @property
     def dimension(self) -> int:
@@ -95,7 +88,7 @@ class OnPrompts(AbstractPredictor, Savable):
 
     def predictions_by_depth(self, prompt: Prompt) -> Float[Array, " states"]:
         """What the model's readout says at the query after 0, 1, … blocks."""
-        found = self.model.read_streams(self.streams(prompt))
+        found = self.model._read_streams(self.streams(prompt))
         return found.astype(prompt.labels.dtype)
 
     def streams(self, prompt: Prompt) -> Float[Array, "states width"]:
@@ -108,7 +101,7 @@ class OnPrompts(AbstractPredictor, Savable):
             require(n <= K, "prompt", rule, f"{n} examples")
             tokens = jax.lax.stop_gradient(tokens)
             index = _place(tokens, prompt.query) if index is None else index
-        return self.model.query_streams(prompt, tokens, index)
+        return self.model._query_streams(prompt, tokens, index)
 
 
 def _place(tokens: Float[Array, "K d"], query: Float[Array, " d"]) -> Int[Array, ""]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, DTypeLike, Float
 
 from iclab.core import checked
 
@@ -119,6 +119,11 @@ def _heads(
     rows: Float[Array, "*batch t w"], heads: int
 ) -> Float[Array, "*batch h t e"]:
     return rows.reshape(*rows.shape[:-1], heads, -1).swapaxes(-2, -3)
+
+
+def mask_bias(seen: Bool[Array, "rows t"], dtype: DTypeLike) -> Float[Array, "rows t"]:
+    """What to add to the scores so that row i attends to the tokens in `seen[i]`."""
+    return jnp.where(seen, 0, jnp.finfo(dtype).min).astype(dtype)
 
 
 # Derivatives are written out for the functions below, because what reverse mode would

@@ -49,9 +49,8 @@ class PolynomialFeatures(AbstractFeatureMap):
     _factors: Int[Array, "m degree"]
 
     def __init__(self, input_dim: Size, degree: Annotated[int, between(1, 64)]):
-        self._dimension = input_dim
-        self.degree = degree
-        count = math.comb(self._dimension + self.degree, self.degree)
+        self._dimension, self.degree = input_dim, degree
+        count = self.feature_dim
         rule = f"so small that there are at most {_MOST_MONOMIALS:,} monomials"
         require(count <= _MOST_MONOMIALS, "degree", rule, f"{count:,}")
         # Coordinate d stands for the constant 1, so that short monomials fill up.
@@ -73,7 +72,8 @@ class PolynomialFeatures(AbstractFeatureMap):
         return math.comb(self.input_dim + self.degree, self.degree)
 
     def __call__(self, token: Float[Array, " d"]) -> Float[Array, " m"]:
-        _same_dimension(self, token)
+        rule, found = f"a vector of dimension {self.input_dim}", f"shape {token.shape}"
+        require(len(token) == self.input_dim, "token", rule, found)
         return jnp.prod(jnp.append(token, 1.0)[self._factors], axis=1)
 
 
@@ -112,7 +112,6 @@ class FourierFeatures(AbstractFeatureMap):
         return self.frequencies.shape[0]
 
     def __call__(self, token: Float[Array, " d"]) -> Float[Array, " m"]:
-        _same_dimension(self, token)
         angles = self.frequencies @ token + self.phases
         return math.sqrt(2 / self.feature_dim) * jnp.cos(angles)
 
@@ -146,11 +145,4 @@ class NetworkFeatures(AbstractFeatureMap):
         return self.output.shape[0]
 
     def __call__(self, token: Float[Array, " d"]) -> Float[Array, " m"]:
-        _same_dimension(self, token)
         return self.output @ jnp.tanh(self.hidden @ token)
-
-
-def _same_dimension(features: AbstractFeatureMap, token: Float[Array, " d"]) -> None:
-    rule = f"a vector of dimension {features.input_dim}"
-    holds = token.shape == (features.input_dim,)
-    require(holds, "token", rule, f"shape {token.shape}")

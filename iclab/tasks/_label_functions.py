@@ -88,7 +88,8 @@ class Quadratic(AbstractLabelFunction):
         A = matrix
         d = self.dimension = len(A)
         self.matrix = (A + A.T) / 2
-        self.direction = jnp.zeros(d) if direction is None else direction
+        b = jnp.zeros(d) if direction is None else direction
+        self.direction = jnp.asarray(b, float)
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
         return x @ self.matrix @ x + self.direction @ x
@@ -148,7 +149,7 @@ class Cubic(AbstractRidgeFunction):
     dimension: int
 
     def __init__(self, direction: Float[Array, " d"], slope: float = 0.0):
-        self.direction, self.slope = direction, slope
+        self.direction, self.slope = jnp.asarray(direction, float), slope
         self.dimension = len(direction)
 
     def profile(self, z: Float[Array, " m"]) -> Float[Array, " m"]:
@@ -163,7 +164,7 @@ class Sine(AbstractRidgeFunction):
     dimension: int
 
     def __init__(self, direction: Float[Array, " d"]):
-        self.direction, self.dimension = direction, len(direction)
+        self.direction, self.dimension = jnp.asarray(direction, float), len(direction)
 
     def profile(self, z: Float[Array, " m"]) -> Float[Array, " m"]:
         return jnp.sin(z)

@@ -12,7 +12,7 @@ from iclab.core import (
     refuse,
     square_root,
 )
-from iclab.tasks._task import AbstractTask
+from iclab.tasks._task import AbstractTask, Input, Inputs, Labels
 
 
 @checked
@@ -46,17 +46,15 @@ class LinearRegression(AbstractTask):
         weight: Float[Array, " d"] | None = None,
         noise_std: NonNegative = 0.0,
     ):
-        self.covariance = covariance
-        d = self.dimension = len(self.covariance)
-        self.noise_std = noise_std
-        self._input_root = square_root(self.covariance)
+        self.covariance, self.noise_std = covariance, noise_std
+        d = self.dimension = len(covariance)
+        self._input_root = square_root(covariance)
         if weight is not None and weight_covariance is not None:
             refuse("give `weight` (fixed) or `weight_covariance` (random), not both")
-        self.weight_mean = jnp.zeros(d)
-        self._weight_root = jnp.eye(d)
+        self.weight_mean, self._weight_root = jnp.zeros(d), jnp.eye(d)
         if weight is not None:
-            w = jnp.asarray(weight, dtype=float)
-            self.weight_mean, self._weight_root = w, jnp.zeros((d, d))
+            self.weight_mean = jnp.asarray(weight, dtype=float)
+            self._weight_root = jnp.zeros((d, d))
         if weight_covariance is not None:
             self._weight_root = square_root(weight_covariance)
 
@@ -65,21 +63,15 @@ class LinearRegression(AbstractTask):
         """Covariance Ω of the weights; 0 for a fixed weight."""
         return self._weight_root @ self._weight_root.T
 
-    def latent(self, key: PRNGKeyArray) -> Float[Array, " d"]:
+    def latent(self, key: PRNGKeyArray) -> Input:
         noise = jax.random.normal(key, (self.dimension,))
         return self.weight_mean + self._weight_root @ noise
 
-    def inputs(
-        self, latent: Float[Array, " d"], count: Size, key: PRNGKeyArray
-    ) -> Float[Array, "count d"]:
+    def inputs(self, latent: Input, count: Size, key: PRNGKeyArray) -> Inputs:
         return jax.random.normal(key, (count, self.dimension)) @ self._input_root
 
-    def labels(
-        self, latent: Float[Array, " d"], inputs: Float[Array, "count d"]
-    ) -> Float[Array, " count"]:
+    def labels(self, latent: Input, inputs: Inputs) -> Labels:
         return inputs @ latent
 
-    def noise(
-        self, latent: Float[Array, " d"], count: Size, key: PRNGKeyArray
-    ) -> Float[Array, " count"]:
+    def noise(self, latent: Input, count: Size, key: PRNGKeyArray) -> Labels:
         return self.noise_std * jax.random.normal(key, (count,))

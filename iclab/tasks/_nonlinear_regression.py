@@ -8,6 +8,7 @@ from iclab.core import (
     NonNegative,
     Size,
     checked,
+    refuse,
     require,
     square_root,
 )
@@ -16,7 +17,7 @@ from iclab.tasks._label_functions import (
     LabelMoments,
     sampled_moments,
 )
-from iclab.tasks._task import AbstractTask, Latent
+from iclab.tasks._task import AbstractTask, Inputs, Labels, Latent
 
 
 @checked
@@ -42,13 +43,12 @@ class NonlinearRegression(AbstractTask):
         *,
         noise_std: NonNegative = 0.0,
     ):
-        self.covariance = covariance
-        self.dimension = len(self.covariance)
+        self.covariance, self.dimension = covariance, len(covariance)
         rule = f"of dimension {self.dimension}, that of `covariance`"
         found = f"dimension {function.dimension}"
         require(function.dimension == self.dimension, "function", rule, found)
         self.function, self.noise_std = function, noise_std
-        self._input_root = square_root(self.covariance)
+        self._input_root = square_root(covariance)
 
     def moments(
         self, *, key: PRNGKeyArray | None = None, draws: Size = 1_000_000
@@ -61,10 +61,7 @@ class NonlinearRegression(AbstractTask):
         if exact is None:
             name = type(self.function).__name__
             if key is None:
-                raise ValueError(
-                    f"NonlinearRegression.moments: {name} has no exact moments;"
-                    " give a `key` to sample them"
-                )
+                refuse(f"{name} has no exact moments; give a `key` to sample them")
             exact = sampled_moments(
                 self.function, self.covariance, key=key, draws=draws
             )
@@ -73,19 +70,13 @@ class NonlinearRegression(AbstractTask):
     def latent(self, key: PRNGKeyArray) -> None:
         return None
 
-    def inputs(
-        self, latent: Latent, count: Size, key: PRNGKeyArray
-    ) -> Float[Array, "count d"]:
+    def inputs(self, latent: Latent, count: Size, key: PRNGKeyArray) -> Inputs:
         return jax.random.normal(key, (count, self.dimension)) @ self._input_root
 
-    def labels(
-        self, latent: Latent, inputs: Float[Array, "count d"]
-    ) -> Float[Array, " count"]:
+    def labels(self, latent: Latent, inputs: Inputs) -> Labels:
         return jax.vmap(self.function)(inputs)
 
-    def noise(
-        self, latent: Latent, count: Size, key: PRNGKeyArray
-    ) -> Float[Array, " count"]:
+    def noise(self, latent: Latent, count: Size, key: PRNGKeyArray) -> Labels:
         return self.noise_std * jax.random.normal(key, (count,))
 
     def target_noise(self, latent: Latent, key: PRNGKeyArray) -> Float[Array, ""]:

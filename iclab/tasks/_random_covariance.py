@@ -16,7 +16,10 @@ from iclab.core import (
     checked,
     require,
 )
-from iclab.tasks._task import AbstractTask
+from iclab.tasks._task import AbstractTask, Input, Inputs, Labels
+
+# Standard deviations of the inputs, and the weights.
+_Drawn = tuple[Input, Input]
 
 
 class AbstractPositiveLaw(eqx.Module):
@@ -92,11 +95,7 @@ class LogNormal(AbstractPositiveLaw):
 
     def moments(self) -> tuple[float, float, float]:
         m, v = self.log_mean, self.log_std**2
-        return (
-            math.exp(m + v / 2),
-            math.exp(2 * m + 2 * v),
-            math.exp(3 * m + 4.5 * v),
-        )
+        return math.exp(m + v / 2), math.exp(2 * m + 2 * v), math.exp(3 * m + 4.5 * v)
 
 
 @checked
@@ -135,10 +134,8 @@ class RandomCovariance(AbstractTask):
         noise_std: NonNegative = 0.0,
     ):
         require(len(laws) >= 1, "laws", "one law per coordinate", "none")
-        self.laws = tuple(laws)
-        self.scale = scale
-        self.noise_std = noise_std
-        self.dimension = len(self.laws)
+        self.laws, self.dimension = laws, len(laws)
+        self.scale, self.noise_std = scale, noise_std
 
     def moments(self) -> Float[Array, "3 d"]:
         """Exact E λᵢᵏ of the scaled entries, k = 1, 2, 3 down the rows."""
@@ -151,35 +148,19 @@ class RandomCovariance(AbstractTask):
         draws = [law.sample(one) for law, one in zip(self.laws, keys, strict=True)]
         return self.scale * jnp.stack(draws)
 
-    def latent(
-        self, key: PRNGKeyArray
-    ) -> tuple[Float[Array, " d"], Float[Array, " d"]]:
+    def latent(self, key: PRNGKeyArray) -> _Drawn:
         """Standard deviations of the inputs, and the weights."""
         for_covariance, for_weight = jax.random.split(key)
         deviations = jnp.sqrt(self.diagonal(for_covariance))
         return deviations, jax.random.normal(for_weight, (self.dimension,))
 
-    def inputs(
-        self,
-        latent: tuple[Float[Array, " d"], Float[Array, " d"]],
-        count: Size,
-        key: PRNGKeyArray,
-    ) -> Float[Array, "count d"]:
+    def inputs(self, latent: _Drawn, count: Size, key: PRNGKeyArray) -> Inputs:
         deviations, _ = latent
         return jax.random.normal(key, (count, self.dimension)) * deviations[None]
 
-    def labels(
-        self,
-        latent: tuple[Float[Array, " d"], Float[Array, " d"]],
-        inputs: Float[Array, "count d"],
-    ) -> Float[Array, " count"]:
+    def labels(self, latent: _Drawn, inputs: Inputs) -> Labels:
         _, weight = latent
         return inputs @ weight
 
-    def noise(
-        self,
-        latent: tuple[Float[Array, " d"], Float[Array, " d"]],
-        count: Size,
-        key: PRNGKeyArray,
-    ) -> Float[Array, " count"]:
+    def noise(self, latent: _Drawn, count: Size, key: PRNGKeyArray) -> Labels:
         return self.noise_std * jax.random.normal(key, (count,))

@@ -13,11 +13,20 @@ from iclab.core import (
     Size,
     checked,
     is_traced,
+    refuse,
     require,
 )
 from iclab.tasks._coefficient_laws import AbstractCoefficientLaw, GaussianCoefficients
 from iclab.tasks._feature_maps import AbstractFeatureMap
-from iclab.tasks._task import _LATENT, _NOISE, _QUERY, AbstractTask
+from iclab.tasks._task import (
+    _LATENT,
+    _NOISE,
+    _QUERY,
+    AbstractTask,
+    Input,
+    Inputs,
+    Labels,
+)
 
 
 @checked
@@ -72,7 +81,7 @@ class Representation(AbstractTask):
         if distinct:
             _refuse_twins(tokens)
         self.tokens, self.features = tokens, features
-        self.dimension = self.tokens.shape[1]
+        self.dimension = tokens.shape[1]
         self.context_length, self.noise_variance = N, noise_variance
         self.law = GaussianCoefficients() if law is None else law
 
@@ -89,8 +98,7 @@ class Representation(AbstractTask):
         """The task whose table is `function` of every token."""
         rule = f"of dimension {function.input_dim}, that of `function`"
         found = f"shape {tokens.shape}"
-        holds = tokens.shape[1] == function.input_dim
-        require(holds, "tokens", rule, found)
+        require(tokens.shape[1] == function.input_dim, "tokens", rule, found)
         return cls(
             tokens,
             jax.vmap(function)(tokens),
@@ -163,12 +171,10 @@ class Representation(AbstractTask):
 
     def inputs(
         self, latent: Float[Array, " m"], count: Size, key: PRNGKeyArray
-    ) -> Float[Array, "count d"]:
+    ) -> Inputs:
         return self._shown(count, "count")
 
-    def labels(
-        self, latent: Float[Array, " m"], inputs: Float[Array, "count d"]
-    ) -> Float[Array, " count"]:
+    def labels(self, latent: Float[Array, " m"], inputs: Inputs) -> Labels:
         equal = jnp.all(inputs[:, None] == self.tokens[None], axis=2)
         index = eqx.error_if(
             jnp.argmax(equal, axis=1),
@@ -179,13 +185,11 @@ class Representation(AbstractTask):
 
     def noise(
         self, latent: Float[Array, " m"], count: Size, key: PRNGKeyArray
-    ) -> Float[Array, " count"]:
+    ) -> Labels:
         std = jnp.sqrt(self.noise_variance) * jnp.linalg.norm(latent)
         return std * jax.random.normal(key, (count,))
 
-    def query(
-        self, latent: Float[Array, " m"], examples: Float[Array, "n d"], key: Array
-    ) -> Float[Array, " d"]:
+    def query(self, latent: Float[Array, " m"], examples: Inputs, key: Array) -> Input:
         return self.tokens[self._query_index(key)]
 
     def target_noise(
@@ -221,8 +225,7 @@ class Representation(AbstractTask):
 
     def _shown(self, count: int, name: str) -> Float[Array, "count d"]:
         rule = f"at most the dictionary's size {self.dictionary_size}"
-        holds = count <= self.dictionary_size
-        require(holds, name, rule, count)
+        require(count <= self.dictionary_size, name, rule, count)
         return self.tokens[:count]
 
     def _query_index(self, key: PRNGKeyArray) -> Int[Array, ""]:
@@ -234,8 +237,7 @@ def gaussian_tokens(
     key: PRNGKeyArray, dictionary_size: Size, input_dim: Size
 ) -> Float[Array, "K d"]:
     """Tokens with standard Gaussian entries: the experiments of yang2024."""
-    K, d = dictionary_size, input_dim
-    return jax.random.normal(key, (K, d))
+    return jax.random.normal(key, (dictionary_size, input_dim))
 
 
 @checked
@@ -243,8 +245,7 @@ def unit_tokens(
     key: PRNGKeyArray, dictionary_size: Size, input_dim: Size
 ) -> Float[Array, "K d"]:
     """Tokens uniform on the unit sphere: the theory of yang2024."""
-    K, d = dictionary_size, input_dim
-    tokens = jax.random.normal(key, (K, d))
+    tokens = gaussian_tokens(key, dictionary_size, input_dim)
     return tokens / jnp.linalg.norm(tokens, axis=1, keepdims=True)
 
 
@@ -258,5 +259,5 @@ def _refuse_twins(tokens: Float[Array, "K d"]) -> None:
     original = first[np.ravel(inverse)]
     repeats = np.flatnonzero(original != np.arange(len(original)))
     if len(repeats):
-        found = f"tokens {original[repeats[0]]} and {repeats[0]} alike"
-        require(False, "tokens", "distinct (Assumption 3)", found)
+        pair = f"{original[repeats[0]]} and {repeats[0]}"
+        refuse(f"`tokens` must be distinct (Assumption 3), got tokens {pair} alike")

@@ -15,7 +15,7 @@ from iclab.core import (
     require,
     square_root,
 )
-from iclab.tasks._task import AbstractTask, Latent
+from iclab.tasks._task import AbstractTask, Input, Inputs, Labels, Latent
 
 
 @checked
@@ -27,24 +27,16 @@ class AbstractShift(AbstractTask):
     def latent(self, key: PRNGKeyArray) -> Any:
         return self.task.latent(key)
 
-    def inputs(
-        self, latent: Latent, count: Size, key: PRNGKeyArray
-    ) -> Float[Array, "count d"]:
+    def inputs(self, latent: Latent, count: Size, key: PRNGKeyArray) -> Inputs:
         return self.task.inputs(latent, count, key)
 
-    def labels(
-        self, latent: Latent, inputs: Float[Array, "count d"]
-    ) -> Float[Array, " count"]:
+    def labels(self, latent: Latent, inputs: Inputs) -> Labels:
         return self.task.labels(latent, inputs)
 
-    def noise(
-        self, latent: Latent, count: Size, key: PRNGKeyArray
-    ) -> Float[Array, " count"]:
+    def noise(self, latent: Latent, count: Size, key: PRNGKeyArray) -> Labels:
         return self.task.noise(latent, count, key)
 
-    def query(
-        self, latent: Latent, examples: Float[Array, "n d"], key: PRNGKeyArray
-    ) -> Float[Array, " d"]:
+    def query(self, latent: Latent, examples: Inputs, key: PRNGKeyArray) -> Input:
         return self.task.query(latent, examples, key)
 
     def target_noise(
@@ -76,24 +68,16 @@ class TaskShift(AbstractShift):
         first, second = jax.random.split(key)
         return self.task.latent(first), self.labelling.latent(second)
 
-    def inputs(
-        self, latent: Latent, count: Size, key: PRNGKeyArray
-    ) -> Float[Array, "count d"]:
+    def inputs(self, latent: Latent, count: Size, key: PRNGKeyArray) -> Inputs:
         return self.task.inputs(latent[0], count, key)
 
-    def labels(
-        self, latent: Latent, inputs: Float[Array, "count d"]
-    ) -> Float[Array, " count"]:
+    def labels(self, latent: Latent, inputs: Inputs) -> Labels:
         return self.labelling.labels(latent[1], inputs)
 
-    def noise(
-        self, latent: Latent, count: Size, key: PRNGKeyArray
-    ) -> Float[Array, " count"]:
+    def noise(self, latent: Latent, count: Size, key: PRNGKeyArray) -> Labels:
         return self.labelling.noise(latent[1], count, key)
 
-    def query(
-        self, latent: Latent, examples: Float[Array, "n d"], key: PRNGKeyArray
-    ) -> Float[Array, " d"]:
+    def query(self, latent: Latent, examples: Inputs, key: PRNGKeyArray) -> Input:
         return self.task.query(latent[0], examples, key)
 
     def target_noise(
@@ -118,9 +102,7 @@ class QueryShift(AbstractShift):
         _same_dimension(task, "query_covariance", query_covariance)
         self._query_root = square_root(query_covariance)
 
-    def query(
-        self, latent: Latent, examples: Float[Array, "n d"], key: PRNGKeyArray
-    ) -> Float[Array, " d"]:
+    def query(self, latent: Latent, examples: Inputs, key: PRNGKeyArray) -> Input:
         return self._query_root @ jax.random.normal(key, (self.dimension,))
 
 
@@ -138,9 +120,7 @@ class NoisyLabels(AbstractShift):
     def __init__(self, task: AbstractTask, noise_std: NonNegative):
         self.task, self.dimension, self.noise_std = task, task.dimension, noise_std
 
-    def noise(
-        self, latent: Latent, count: Size, key: PRNGKeyArray
-    ) -> Float[Array, " count"]:
+    def noise(self, latent: Latent, count: Size, key: PRNGKeyArray) -> Labels:
         return self.noise_std * jax.random.normal(key, (count,))
 
 
@@ -160,9 +140,7 @@ class OrthogonalQuery(AbstractShift):
     def __init__(self, task: AbstractTask):
         self.task, self.dimension = task, task.dimension
 
-    def query(
-        self, latent: Latent, examples: Float[Array, "n d"], key: PRNGKeyArray
-    ) -> Float[Array, " d"]:
+    def query(self, latent: Latent, examples: Inputs, key: PRNGKeyArray) -> Input:
         rule = f"fewer than the dimension {self.dimension}"
         enough = len(examples) < self.dimension
         require(enough, "examples", rule, len(examples))
@@ -190,14 +168,10 @@ class CovariateShift(AbstractShift):
         _same_dimension(task, "transform", transform)
         self.transform = transform
 
-    def inputs(
-        self, latent: Latent, count: Size, key: PRNGKeyArray
-    ) -> Float[Array, "count d"]:
+    def inputs(self, latent: Latent, count: Size, key: PRNGKeyArray) -> Inputs:
         return self.task.inputs(latent, count, key) @ self.transform.T
 
-    def query(
-        self, latent: Latent, examples: Float[Array, "n d"], key: PRNGKeyArray
-    ) -> Float[Array, " d"]:
+    def query(self, latent: Latent, examples: Inputs, key: PRNGKeyArray) -> Input:
         return self.transform @ self.task.query(latent, examples, key)
 
 

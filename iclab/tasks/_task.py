@@ -33,6 +33,11 @@ def _as_drawn(task: "AbstractTask", value: Any) -> Any:
     return tree.unflatten(parts)
 
 
+# Inputs by row, their labels or the noise on them, and one input.
+Inputs = Float[Array, "count d"]
+Labels = Float[Array, " count"]
+Input = Float[Array, " d"]
+
 # What a method gets that another one, `latent`, has drawn.
 Latent = Annotated[Any, Own("what the task's own `latent(key)` draws", _as_drawn)]
 
@@ -53,26 +58,18 @@ class AbstractTask(eqx.Module):
         """Draw what all examples of a prompt share."""
 
     @abc.abstractmethod
-    def inputs(
-        self, latent: Latent, count: Size, key: PRNGKeyArray
-    ) -> Float[Array, "count d"]:
+    def inputs(self, latent: Latent, count: Size, key: PRNGKeyArray) -> Inputs:
         """Draw `count` inputs."""
 
     @abc.abstractmethod
-    def labels(
-        self, latent: Latent, inputs: Float[Array, "count d"]
-    ) -> Float[Array, " count"]:
+    def labels(self, latent: Latent, inputs: Inputs) -> Labels:
         """Noiseless labels of inputs."""
 
     @abc.abstractmethod
-    def noise(
-        self, latent: Latent, count: Size, key: PRNGKeyArray
-    ) -> Float[Array, " count"]:
+    def noise(self, latent: Latent, count: Size, key: PRNGKeyArray) -> Labels:
         """Draw the noise on the labels of `count` examples."""
 
-    def query(
-        self, latent: Latent, examples: Float[Array, "n d"], key: PRNGKeyArray
-    ) -> Float[Array, " d"]:
+    def query(self, latent: Latent, examples: Inputs, key: PRNGKeyArray) -> Input:
         """Draw the query; by default from the law of the inputs."""
         return self.inputs(latent, 1, key)[0]
 

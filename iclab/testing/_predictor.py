@@ -1,21 +1,14 @@
 """What every predictor promises."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab._reader import checked
-from iclab.core import (
-    AbstractPredictor,
-    Deep,
-    Positive,
-    Prompt,
-    Seed,
-    Size,
-)
+from iclab._reader import Rule, checked
+from iclab.core import AbstractPredictor, Deep, Positive, Prompt, Seed, Size
 from iclab.testing._compare import agree, fail, floating, shaped
 
 
@@ -24,7 +17,7 @@ def check_predictor(
     predictor: Any,
     *,
     dimension: Size = 3,
-    examples: Size = 5,
+    examples: Annotated[Size, Rule("≥ 2", lambda n: n >= 2)] = 5,
     seed: Seed = 0,
     tolerance: Positive | None = None,
 ) -> None:
@@ -46,33 +39,21 @@ def check_predictor(
         remedy = "subclass core.AbstractPredictor, or wrap a function in core.Foreign"
         fail(f"{owner} is no predictor: {remedy}")
     d, n = dimension, examples
-    if n < 2:
-        raise ValueError(f"check_predictor: `examples` must be ≥ 2, got {n}")
     prompts = [_prompt(np.random.default_rng([seed, i]), n, d) for i in range(3)]
     prompt = prompts[0]
     answer = shaped(_first(predictor, prompt, owner), (), owner, "its prediction")
 
-    def same(one: Any, other: Any, sentence: str) -> None:
-        agree(one, other, owner, sentence, tolerance)
-
-    same(
-        _predict(predictor, prompt),
-        answer,
-        "under `jax.jit` it predicts {}, and {} without",
-    )
+    sentence = "under `jax.jit` it predicts {}, and {} without"
+    agree(_predict(predictor, prompt), answer, owner, sentence, tolerance)
     loop = jnp.stack([_predict(predictor, one) for one in prompts])
     batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *prompts)
-    same(
-        _predict_batch(predictor, batch),
-        loop,
-        "`jax.vmap` over prompts gives {}, and a loop {}",
+    sentence = "`jax.vmap` over prompts gives {}, and a loop {}"
+    agree(_predict_batch(predictor, batch), loop, owner, sentence, tolerance)
+    blind = _predict(predictor, _shorter(prompt, n))
+    sentence = (
+        "without a target it predicts {}, and with one {}: it looks at the answer"
     )
-    blind = Prompt(prompt.examples, prompt.labels, prompt.query)
-    same(
-        _predict(predictor, blind),
-        answer,
-        "without a target it predicts {}, and with one {}: it looks at the answer",
-    )
+    agree(blind, answer, owner, sentence, tolerance)
     _check_padding(predictor, prompt, owner, tolerance)
     if isinstance(predictor, Deep):
         _check_depth(predictor, prompt, answer, owner, tolerance)
@@ -112,11 +93,7 @@ def _check_padding(
 
 
 def _check_depth(
-    predictor: Any,
-    prompt: Prompt,
-    answer: Any,
-    owner: str,
-    tolerance: Any,
+    predictor: Any, prompt: Prompt, answer: Any, owner: str, tolerance: Any
 ) -> None:
     by_depth, streams = _look_inside(predictor, prompt)
     states = predictor.depth + 1

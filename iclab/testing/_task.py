@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from iclab._reader import checked
-from iclab.core import Prompt, Seed, Size, positive_integer
+from iclab.core import Natural, Prompt, Seed, Size, read
 from iclab.tasks import AbstractTask
 from iclab.testing._compare import agree, fail, shaped
 
@@ -24,8 +24,7 @@ def check_task(task: Any, *, examples: Size = 4, seed: Seed = 0) -> None:
     owner = type(task).__name__
     if not isinstance(task, AbstractTask):
         fail(f"{owner} is no task: subclass tasks.AbstractTask")
-    n = examples
-    d = positive_integer(task.dimension, "dimension")
+    n, d = examples, read(task.dimension, Natural, "dimension")
     keys = jax.random.split(jax.random.key(seed), 3)
     _check_pieces(task, keys[0], n, d, owner)
     prompts = [task.sample(key, n) for key in keys]
@@ -35,8 +34,8 @@ def check_task(task: Any, *, examples: Size = 4, seed: Seed = 0) -> None:
     _same_prompt(task.sample(keys[0], n), prompts[0], owner, same.format("again"))
     compiled = _sample(task, keys[0], n)
     _same_prompt(compiled, prompts[0], owner, same.format("under `jax.jit`"))
-    key = jax.random.key(seed)  # `sample_batch` splits it as above
-    batch = task.sample_batch(key, 3, n)
+    # `sample_batch` splits its key as above.
+    batch = task.sample_batch(jax.random.key(seed), 3, n)
     for index, prompt in enumerate(prompts):
         one = jax.tree.map(lambda leaf, i=index: leaf[i], batch)
         _same_prompt(one, prompt, owner, same.format("in a batch"))
@@ -77,20 +76,14 @@ def _check_labels(task: AbstractTask, key: Any, n: int, owner: str) -> None:
     X = task.inputs(latent, n, streams[1])
     labels = shaped(task.labels(latent, X), (n,), owner, "`labels`")
     alone = np.array([float(task.labels(latent, X[i : i + 1])[0]) for i in range(n)])
-    agree(
-        alone,
-        labels,
-        owner,
+    sentence = (
         "inputs one by one have the labels {}, and together {}: the target would not"
-        " be what an example's label is",
+        " be what an example's label is"
     )
+    agree(alone, labels, owner, sentence)
     noise = shaped(task.noise(latent, n, streams[2]), (n,), owner, "`noise`")
-    agree(
-        task.noise(latent, n, streams[2]),
-        noise,
-        owner,
-        "the same key gives the noise {}, then {}",
-    )
+    again = task.noise(latent, n, streams[2])
+    agree(again, noise, owner, "the same key gives the noise {}, then {}")
     other = np.asarray(task.noise(latent, n, streams[3]))
     if np.any(noise) and np.all(noise == other):
         fail(f"{owner}: two keys give the same noise {noise.tolist()}")

@@ -112,10 +112,17 @@ def test_refusals():
     run = lambda lengths, **options: error_curve(  # noqa: E731
         {"zero": Zero()}, TASK, lengths, key=_key(), **options
     )
-    with refused("error_curve: `lengths` must be an integer ≥ 1, got 0"):
+    with refused("error_curve: `lengths` must be ≥ 1, got 0"):
         run([2, 0])
-    with refused("error_curve: `lengths` must be at least one length, got none"):
+    with refused(
+        "error_curve: `lengths` must be a list of integers, at least one, got float64"
+        " of shape (0,)"
+    ):
         run([])
+    with refused(
+        "error_curve: `lengths` must be an integer of at most 16,777,216, got 1073741824"
+    ):
+        run([1, 2**30])
     with refused("error_curve: `level` must be between 0 and 1, got 1.5"):
         run([1], level=1.5)
     with refused("error_curve: `groups` must be an integer ≥ 1, got 0"):

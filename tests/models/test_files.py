@@ -89,6 +89,7 @@ class Mine(eqx.Module):
     counts: jax.Array
     name: str = eqx.field(static=True)
     scale: float = 0.5
+    limit: float = float("inf")
 
 
 def _mine(key) -> Mine:
@@ -118,7 +119,7 @@ def test_models_of_ones_own_need_their_class(tmp_path):
     assert again.readout.activation is jax.nn.gelu
     sentence = (
         r"^load: `classes` must be given Mine, which the file holds and iclab\.models"
-        r" does not have: load\(path, Mine\)\n"
+        r" does not have: load\(path, Mine\)$"
     )
     with pytest.raises(ValueError, match=sentence):
         load(path)
@@ -165,8 +166,9 @@ def _looped(**changes):
         (_looped(loops=float("nan")), "a file whose `loops` is a number, got nan"),
         (_looped(loops=99_999_999_999), "at most 1048576, got `loops` = 99999999999"),
         (_looped(loops=0), "`loops` must be an integer ≥ 1, got 0"),
-        (_looped(loops=True), "has a `loops` that fits, got True at `loops`"),
-        (_looped(loops="2"), "has a `loops` that fits, got '2' at `loops`"),
+        (_looped(loops=True), "load: `loops` must be an integer ≥ 1, got True"),
+        (_looped(loops="2"), "load: `loops` must be an integer ≥ 1, got '2'"),
+        (_looped(loops=float("inf")), "load: `loops` must be an integer ≥ 1, got inf"),
         (_looped(more=1), "has the fields A, u, loops, got A, loops, more, u"),
         (_looped(u={"array": "A"}), "with the array `u`, once, got 'A'"),
         (_looped(u={"array": "v"}), "with the array `u`, once, got 'v'"),
@@ -183,9 +185,18 @@ def test_files_of_strangers(tmp_path, description, words):
 def test_shapes_must_fit(tmp_path):
     path = _file(tmp_path / "m", _looped(), A=np.eye(2), u=np.zeros(3))
     with refused(
-        "load: `path` must be a file whose LoopedTransformer has a `u` that fits,"
-        " got float64[3] at `u`"
+        "load: `u` must be an array that fits the other fields of LoopedTransformer,"
+        " got float64 of shape (3,)"
     ):
+        load(path)
+    path = _file(tmp_path / "m", _looped(), A=np.eye(2), u=np.zeros(2, int))
+    with refused(
+        "load: `u` must be an array that fits the other fields of LoopedTransformer,"
+        " got int64 of shape (2,)"
+    ):
+        load(path)
+    path = _file(tmp_path / "m", _looped(), A=np.eye(2), u=np.zeros((2, 1)))
+    with refused("load: `u` must be a vector of numbers, got shape (2, 1)"):
         load(path)
     path = _file(tmp_path / "m", _looped(), A=np.eye(2), u=np.zeros(2), v=np.ones(1))
     with refused(

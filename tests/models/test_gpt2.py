@@ -368,8 +368,8 @@ def test_refusals():
     model = _model(6)
     X, y = _data(0, ROOM + 2)
     message = (
-        "GPT2: `prompt` must be of at most 6 examples, the room in the table of"
-        " positions, got 7 examples"
+        "GPT2: `prompt` must be of at most 6 examples, as many as the table of"
+        " positions is for, got 7 examples"
     )
     with refused(message.replace("GPT2", "GPT2.predictions")):
         model.predictions(X, y)

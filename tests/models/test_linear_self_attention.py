@@ -153,11 +153,11 @@ EYE = jnp.eye(3)
         ),
         (
             lambda: LinearSelfAttention.balanced(EYE, 0.0, None),
-            "LinearSelfAttention.balanced: `scale` must be > 0, got 0.0",
+            "LinearSelfAttention.balanced: `scale` must be > 0 and finite, got 0.0",
         ),
         (
             lambda: LinearSelfAttention.balanced(EYE, float("nan"), None),
-            "LinearSelfAttention.balanced: `scale` must be finite, got nan",
+            "LinearSelfAttention.balanced: `scale` must be > 0 and finite, got nan",
         ),
         (
             lambda: LinearSelfAttention.balanced(0 * EYE, 0.1, None),

@@ -106,6 +106,13 @@ def test_tokens_are_no_parameters():
     assert np.any(np.asarray(gradient.model.readout.weight) != 0)
 
 
+def test_padding_is_not_seen_without_a_program_either():
+    whole = Prompt(TOKENS[:N], LABELS, jnp.ones(D))
+    short = Prompt(TOKENS[:2], LABELS[:2], jnp.ones(D))
+    model = OnPrompts(ENCODER)
+    assert_close(model(whole.prefix(2)), model(short), rtol=1e-5)
+
+
 def test_a_query_from_elsewhere_is_refused():
     stranger = Prompt(TOKENS[:N], LABELS, jnp.ones(D))
     with pytest.raises(Exception, match="query must be a token of the dictionary"):

@@ -166,3 +166,9 @@ def test_raw_moments_become_a_covariance():
 def test_bad_settings_are_named(call, message):
     with refused(message):
         call()
+
+
+def test_directions_are_float64():
+    short = DIRECTION.astype(jnp.float32)
+    for function in (Quadratic(jnp.eye(2), short), Cubic(short), Sine(short)):
+        assert function.direction.dtype == jnp.float64
