@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import jaxtyping
 import numpy as np
 
-from iclab._reader import Rule, is_one, read, refuse
+from iclab._reader import Rule, read, refuse
 from iclab.core import checked, require, write_tensors
 
 _LARGEST = 2**20
@@ -156,7 +156,7 @@ def instance(cls: type[eqx.Module], values: Mapping[str, Any], place: str = "") 
             if isinstance(given, jax.Array):  # which stays the array that it was
                 rule = f"an array that fits the other fields of {cls.__name__}"
                 found = f"{given.dtype} of shape {given.shape}"
-                require(is_one(given, field.type), name, rule, found)
+                require(isinstance(given, field.type), name, rule, found)
                 value = given
             object.__setattr__(module, field.name, value)
     for parent in reversed(cls.__mro__):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from iclab._reader import checked, require
-from iclab.evidence import plain
+from iclab.evidence import as_json
 from iclab.results._folder import Run
 from iclab.results._record import Record
 
@@ -36,7 +36,7 @@ class Moved:
 
     def json(self) -> dict[str, Any]:
         """As the command line prints it."""
-        return {name: plain(value) for name, value in asdict(self).items()}
+        return {name: as_json(value) for name, value in asdict(self).items()}
 
 
 @checked
