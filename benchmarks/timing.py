@@ -7,6 +7,10 @@ from typing import Any
 
 import jax
 
+from iclab._memory import keep_freed_memory
+
+keep_freed_memory()  # as commands do
+
 
 def seconds(function: Callable[[], Any], repeats: int = 9) -> float:
     """Median time of a call, compiled and waited for."""

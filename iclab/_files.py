@@ -75,7 +75,7 @@ def write_whole(
             draft.chmod(wanted)
         os.replace(draft, path)
     except BaseException:
-        # A draft on a full disk only takes more of its room.
+        # A draft on a full disk only takes more of its space.
         draft.unlink(missing_ok=True)
         raise
     if durable:
@@ -201,8 +201,8 @@ def sha256(data: bytes) -> str:
 def signed(value: dict[str, Any]) -> dict[str, Any]:
     """A JSON object with the checksum of the rest of it, `sha256`, at its end."""
     rest = _unsigned(value)
-    plain = json.loads(json.dumps(rest))  # as it will be read
-    return {**rest, "sha256": sha256(canonical(plain))}
+    as_read = json.loads(json.dumps(rest))
+    return {**rest, "sha256": sha256(canonical(as_read))}
 
 
 def is_signed(value: dict[str, Any]) -> bool:

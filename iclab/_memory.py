@@ -1,6 +1,7 @@
 """Freed memory stays with the process, so that the next step need not ask for it.
 
-Acts on import: the number of heaps is settled when a second thread takes memory.
+Only for processes of our own, commands and workers: it changes glibc's allocator for
+all that runs in them.
 """
 
 import contextlib
@@ -21,13 +22,14 @@ _KEPT, _AT_A_TIME = 2**31 - 1, 64 * 2**20
 
 
 def keep_freed_memory() -> bool:
-    """Tell glibc to keep up to 2 GiB that programs free; says whether it did.
+    """Let glibc keep up to 2 GiB that programs free; says whether it does.
 
-    XLA takes the room for what a program keeps for its derivative and gives it back, at
-    every call. By default glibc gives that on to the system, and each page is then
-    cleared and faulted in again: a fifth of the processor time of a training step of
-    GPT-2. Large blocks come from one heap instead. Other C libraries, and variables
-    named MALLOC_… that a user has set, are left alone.
+    XLA allocates what a program keeps for its derivative, and frees it, at every call.
+    By default glibc returns that to the system, and each page is then cleared and
+    faulted in again: a fifth of the processor time of a training step of GPT-2. Large
+    blocks come from one heap instead. To be called first: the number of heaps is
+    settled when a second thread takes memory. Other C libraries, and variables named
+    MALLOC_… that a user has set, are left alone.
     """
     chosen = "GLIBC_TUNABLES" in os.environ or any(
         name.startswith("MALLOC_") for name in os.environ
@@ -49,7 +51,7 @@ def keep_freed_memory() -> bool:
 
 
 def give_back(beyond: int = 2**30) -> bool:
-    """Between two pieces of work, forget compiled programs and give their room back.
+    """Between two pieces of work, forget compiled programs and free their memory.
 
     A process that has done a hundred items would hold gigabytes, a few MB for each
     program. Below `beyond` bytes nothing is done: what the next item shares with the
@@ -72,6 +74,3 @@ def _held() -> int:
     except (OSError, ValueError, IndexError):
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
-
-
-keep_freed_memory()

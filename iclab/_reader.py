@@ -306,7 +306,7 @@ def _reader(annotation: Any) -> Reader:
     if get_origin(annotation) is Annotated:
         annotation, *metadata = get_args(annotation)
         rules = [one for one in metadata if isinstance(one, (Rule, Own))]
-    options = _flat(annotation)
+    options = flat(annotation)
     optional = type(None) in options
     options = [one for one in options if one is not type(None)]
     if os.PathLike in (get_origin(one) or one for one in options):
@@ -693,7 +693,7 @@ def _array_fields(kind: type) -> list[tuple[str, list[str]]]:
     """Public fields that are arrays, and the names of their axes."""
     found: list[tuple[str, list[str]]] = []
     for one in dataclasses.fields(kind):
-        arrays = [part for part in _flat(one.type) if _is_array(part)]
+        arrays = [part for part in flat(one.type) if _is_array(part)]
         if arrays and not one.name.startswith("_"):
             found.append((one.name, arrays[0].dim_str.split()))
     return found
@@ -783,10 +783,10 @@ def _type_words(annotation: Any) -> str:
     return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
 
 
-def _flat(annotation: Any) -> list[Any]:
+def flat(annotation: Any) -> list[Any]:
     """The types of a union, or the one that there is."""
     if get_origin(annotation) in (typing.Union, types.UnionType):
-        return [one for part in get_args(annotation) for one in _flat(part)]
+        return [one for part in get_args(annotation) for one in flat(part)]
     return [annotation]
 
 

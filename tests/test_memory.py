@@ -7,11 +7,32 @@ from pathlib import Path
 
 import pytest
 
+from iclab.runs import Job, Outcome, Processes, run_jobs
+
+GLIBC = pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc", reason="other C libraries are left alone"
+)
+ROOT = Path(__file__).parents[1]
+
+IMPORTED = """
+import iclab
+iclab.theory.optimal_preconditioner([[1.0, 0.0], [0.0, 2.0]], 10)
+"""
+COMMAND = """
+from iclab.cli import main
+main([])
+"""
+MAPPED = """
+from tests.runs.work import mapped
+print(mapped({}, 0)["mapped"])
+"""
+
 # How many pages were faulted in by ten calls that each need 32 MB, that is 8,000 pages
 # of 4 KB, after the first twenty, in a process of its own.
 PROGRAM = """
 import resource
-import iclab.core
+from iclab.cli import main
+main([])
 import jax, jax.numpy as jnp
 
 @jax.jit
@@ -43,19 +64,35 @@ for beyond in (2**60, 0):
 
 def _printed(program: str) -> str:
     return subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
     ).stdout
 
 
 def _faults(monkeypatch: pytest.MonkeyPatch, **variables: str) -> int:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    return int(_printed(PROGRAM))
+    return int(_printed(PROGRAM).split()[-1])
 
 
-@pytest.mark.skipif(
-    platform.libc_ver()[0] != "glibc", reason="other C libraries are left alone"
-)
+@GLIBC
+@pytest.mark.parametrize(("program", "found"), [(IMPORTED, "True"), (COMMAND, "False")])
+def test_only_commands_change_the_allocator(program, found):
+    assert _printed(program + MAPPED).split()[-1] == found
+
+
+@GLIBC
+def test_workers_change_their_own_allocator():
+    job = Job("tests.runs.work:mapped", {})
+    *_, outcome = run_jobs([job], engine=Processes(1))
+    assert isinstance(outcome, Outcome)
+    assert outcome.result == {"mapped": False}
+
+
+@GLIBC
 def test_freed_memory_is_kept_unless_the_user_says_how(monkeypatch):
     # Blocks that are given back late may ask for two more.
     assert _faults(monkeypatch) < 20_000

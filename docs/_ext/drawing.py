@@ -12,14 +12,15 @@ from docs._ext import public
 _TEST = Path(__file__).parents[2] / "tests" / "test_layers.py"
 _WIDTH, _LINE = 760, 22
 _ROLES = {
-    "cli": "words to objects",
+    "cli": "words to requests",
     "report": "shows what is stored",
+    "lab": "requests to records",
     "papers": "papers: claims, figures",
     "probes": "names the algorithm",
-    "training": "where pillars meet",
-    "tasks": "pillars that never meet",
+    "training": "combine the four below",
+    "tasks": "never import each other",
     "results": "what a run left",
-    "core": "what all stand on",
+    "core": "what all others use",
     "show": "how it is shown",
 }
 
@@ -91,7 +92,7 @@ def way_page() -> str:
         _arrow(left + w + 2, 361, right - 2, 361),
         _arrow(middle[1], 388, middle[1], 416),
     ]
-    return _svg(480, "A job's way from the command to the report", parts)
+    return _svg(480, "The path of a job from the command to the report", parts)
 
 
 def _svg(height: float, title: str, parts: list[str]) -> str:

@@ -91,7 +91,7 @@ def _said_of(run: Run) -> str:
 
     Without its time where that is the time of reading what was there.
     """
-    text = re.sub(r" in [^,]*, mostly with results from before", "", opening(run))
+    text = re.sub(r" in [^,]*, mostly with cached results", "", opening(run))
     return re.sub(r"\w+_\w+", r"`\g<0>`", text)
 
 
@@ -144,7 +144,7 @@ def _figure(item: Item) -> str:
 
 
 def sentences() -> str:
-    """What papers say of their figures, and whether it is seen at their own sizes."""
+    """What papers say of their figures, and whether it is confirmed at their sizes."""
     every = [
         item
         for item in _items(read_run(_RECORDS / "paper"))
@@ -270,7 +270,7 @@ def errata() -> str:
         here = [item for item in wrong if item.entry.erratum_class == name]
         parts += [f"## {name.capitalize()}\n", f"{meaning} ({len(here)})\n"]
         parts += map(_erratum, here)
-    parts.append("## Slips beside statements that hold\n")
+    parts.append("## Misprints near statements that hold\n")
     parts += map(_erratum, slips)
     return "\n".join(parts)
 

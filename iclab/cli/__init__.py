@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from iclab._memory import keep_freed_memory
 from iclab._on_use import names_on_use
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     try:
+        keep_freed_memory()
         from iclab.cli._main import main
 
         return main(arguments)

@@ -298,7 +298,7 @@ def _report(show: Display) -> Callable[[int, int, str], None]:
         else:
             show.ended(str(done))
         if done < total:
-            show.told("", 1.0, text)
+            show.progressed("", 1.0, text)
             show.note(f"{of(done + 1, total)}: {text}", minor=True)
 
     return report

@@ -22,9 +22,9 @@ from iclab.runs import (
     Event,
     Outcome,
     Processes,
+    Progressed,
     Started,
     Store,
-    Told,
     count_gpus,
     run_jobs,
     usable_cores,
@@ -52,11 +52,13 @@ class Progress:
                 self.show.started(id)
                 continue
             shares, jobs = self.shares.setdefault(id, {}), len(self.work.jobs[id])
-            told = isinstance(event, Told)
-            shares[event.job.digest] = event.fraction if told else 1.0
+            reported = isinstance(event, Progressed)
+            shares[event.job.digest] = event.fraction if reported else 1.0
             ended = sum(share == 1.0 for share in shares.values())
-            words = event.words if told else of(ended, jobs, "job") if jobs > 1 else ""
-            self.show.told(id, sum(shares.values()) / jobs, words)
+            words = (
+                event.words if reported else of(ended, jobs, "job") if jobs > 1 else ""
+            )
+            self.show.progressed(id, sum(shares.values()) / jobs, words)
         if isinstance(event, Outcome):
             for id in self.work.take(event):
                 self.finish(id)
@@ -64,7 +66,7 @@ class Progress:
     def finish(self, id: str) -> None:
         """Give an item its record."""
         record, settle = self.work.record(
-            id, lambda word: self.show.told(id, 1.0, word)
+            id, lambda word: self.show.progressed(id, 1.0, word)
         )
         seconds = self.work.computed(id)
         if seconds is not None:
@@ -144,7 +146,7 @@ def run_items(
             if cache is not None:
                 cache.trim()
         if results is not None:
-            show.told("", 1.0, "writing the report")
+            show.progressed("", 1.0, "writing the report")
         after(run)
     return run
 

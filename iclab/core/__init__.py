@@ -1,7 +1,5 @@
 """What everything else is made of: prompts, predictors, matrices, error messages."""
 
-# First: it acts on import, before JAX's threads take memory.
-from iclab import _memory as _memory
 from iclab._files import (
     now as now,
     remove_drafts as remove_drafts,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from jaxtyping import Array, Float
 
 from iclab._reader import Natural, Rule, read, require
-from iclab.core._rules import Covariance, Number, SecondMoment, Size, Symmetric
+from iclab.core._rules import Covariance, Number, Size, Symmetric
 
 # Of 8 bytes each: 8 GB.
 _MOST_NUMBERS = 10**9
@@ -36,41 +36,16 @@ def finite_number(
     read(value, Number if at_least == -math.inf else Annotated[Number, rule], name)
 
 
-def square_matrix(
-    value: object, name: str, *, dimension: int | None = None
-) -> Float[Array, "d d"]:
-    """`value` as a floating-point d×d array with d ≥ 1, every entry finite.
-
-    `dimension`, when given, is the d that the rest of the problem has.
-    """
-    return _matrix(value, Float[Array, "d d"], name, dimension)
+def square_matrix(value: object, name: str) -> Float[Array, "d d"]:
+    """`value` as a floating-point d×d array with d ≥ 1, every entry finite."""
+    return read(value, Float[Array, "d d"], name)
 
 
-def symmetric_matrix(
-    value: object, name: str, *, dimension: int | None = None
-) -> Float[Array, "d d"]:
+def symmetric_matrix(value: object, name: str) -> Float[Array, "d d"]:
     """`value` as a finite symmetric d×d array; traced, only its shape is checked."""
-    return _matrix(value, Symmetric, name, dimension)
+    return read(value, Symmetric, name)
 
 
-def covariance_matrix(
-    value: object,
-    name: str = "covariance",
-    *,
-    dimension: int | None = None,
-    singular: bool = False,
-) -> Float[Array, "d d"]:
-    """`value` as a symmetric positive definite matrix, or a `ValueError`.
-
-    `singular=True` admits positive semi-definite matrices: fine for sampling, not for
-    an inverse.
-    """
-    return _matrix(value, SecondMoment if singular else Covariance, name, dimension)
-
-
-def _matrix(value: object, kind: Any, name: str, dimension: int | None) -> Any:
-    matrix = read(value, kind, name)
-    if dimension is not None:
-        rule = f"a {dimension}×{dimension} matrix"
-        require(len(matrix) == dimension, name, rule, f"shape {matrix.shape}")
-    return matrix
+def covariance_matrix(value: object, name: str = "covariance") -> Float[Array, "d d"]:
+    """`value` as a symmetric positive definite matrix, or a `ValueError`."""
+    return read(value, Covariance, name)

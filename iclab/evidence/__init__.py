@@ -52,9 +52,9 @@ if TYPE_CHECKING:
         figure_of as figure_of,
     )
     from iclab.evidence._numbers import (
+        as_json as as_json,
         filled as filled,
         names as names,
-        plain as plain,
     )
     from iclab.evidence._paper import (
         KEY_RULE as KEY_RULE,

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from iclab._reader import Listed, checked
 from iclab.evidence._claim import Relation
-from iclab.evidence._numbers import plain
+from iclab.evidence._numbers import as_json
 
 Verdict = Literal["holds", "corrected", "fails", "undecided", "exploratory"]
 
@@ -44,10 +44,10 @@ class CaseResult:
             "case": self.case,
             "printed": self.printed,
             "relation": self.relation,
-            "predicted": plain(self.predicted),
-            "measured": plain(self.measured),
-            "error": plain(self.error),
-            "decoy": plain(self.decoy),
+            "predicted": as_json(self.predicted),
+            "measured": as_json(self.measured),
+            "error": as_json(self.error),
+            "decoy": as_json(self.decoy),
             "reason": self.reason,
             "verdict": self.verdict,
             "labels": list(self.labels),

@@ -1,14 +1,13 @@
 """How far what was measured is from what was stated, in error bars."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from iclab import show
 from iclab._reader import Listed, checked
 from iclab.evidence._case import CaseResult
 from iclab.evidence._claim import Relation
-from iclab.evidence._numbers import plain
 
 
 class Farthest(NamedTuple):
@@ -62,33 +61,21 @@ def case_line(case: CaseResult) -> str:
     Of a case with several numbers that fails, the line shows the one farthest off.
     """
     sides = [case.predicted, case.measured, case.error, case.decoy]
-    lead, labels = case.title, case.labels
-    worst = farthest(case)
+    lead, worst = case.title, farthest(case)
     if case.verdict == "fails" and worst.name:
-        lead += f": {worst.name} is off by {worst.bars:.3g} error bars"
+        lead += f": {worst.name} is off by {show.number(worst.bars, 3)} error bars"
         shape = np.broadcast(*map(np.asarray, sides[:3])).shape
-        sides = [None if one is None else _at(one, shape, worst.place) for one in sides]
-        labels = ()
-    predicted, measured, error, decoy = (_short(plain(one)) for one in sides)
-    if labels:
-        measured = _short(plain(np.ravel(case.measured)), labels)
-    text = (
-        f"{lead}: predicted {case.relation} {predicted}, measured {measured} ± {error}"
-    )
-    return text if case.decoy is None else f"{text}, decoy {decoy}"
-
-
-def _at(side: Any, shape: tuple[int, ...], place: int) -> Any:
-    return np.broadcast_to(np.asarray(side), shape).flat[place]
-
-
-def _short(value: Any, labels: Sequence[str] = ()) -> str:
-    """The first few of some numbers, after their names if they have such."""
-    if isinstance(value, list):
-        words = [_short(one) for one in value[:4]]
-        words = [f"{a} {b}" for a, b in zip(labels, words, strict=False)] or words
-        return f"[{', '.join(words)}{', …' if len(value) > 4 else ''}]"
-    return f"{value:.6g}" if isinstance(value, (int, float)) else str(value)
+        sides = [
+            None if one is None else np.broadcast_to(one, shape).flat[worst.place]
+            for one in sides
+        ]
+    elif case.labels:
+        named = zip(case.labels, np.ravel(case.measured), strict=False)
+        sides[1] = [f"{label} {show.number(one)}" for label, one in named]
+    predicted, measured, error, decoy = sides
+    text = f"{lead}: predicted {case.relation} {show.number(predicted)}"
+    text += f", measured {show.with_error(measured, error)}"
+    return text if decoy is None else f"{text}, decoy {show.number(decoy)}"
 
 
 def _floats(value: Any) -> np.ndarray:

@@ -56,21 +56,21 @@ class Entry:
     credit: str | None = None
 
     def __post_init__(self):
-        if (self.erratum is None) != (self.correction is None):
-            raise ValueError(f"{self.id}: an erratum and its correction go together")
-        if self.erratum is not None and self.remark is not None:
-            raise ValueError(f"{self.id}: an erratum or a remark, not both")
-        slip = self.erratum is not None or self.remark is not None
-        if slip != (self.erratum_class is not None):
-            raise ValueError(f"{self.id}: an erratum or a remark goes with its class")
-        if self.credit is not None and not slip:
-            raise ValueError(f"{self.id}: credit goes with an erratum or a remark")
-        if slip and self.erratum_class not in ERRATUM_CLASSES:
-            classes = ", ".join(ERRATUM_CLASSES)
-            raise ValueError(
-                f"{self.id}: `erratum_class` must be one of {classes},"
-                f" got {self.erratum_class!r}"
-            )
+        erratum, remark = self.erratum is not None, self.remark is not None
+        slip = erratum or remark
+        rules = {
+            "an erratum and its correction go together": (
+                erratum == (self.correction is not None)
+            ),
+            "an erratum or a remark, not both": not (erratum and remark),
+            "an erratum or a remark goes with its class": (
+                slip == (self.erratum_class is not None)
+            ),
+            "credit goes with an erratum or a remark": slip or self.credit is None,
+        }
+        for rule, holds in rules.items():
+            if not holds:
+                raise ValueError(f"{self.id}: {rule}")
 
     @property
     def paper(self) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from iclab._reader import Numbers, checked
 from iclab.evidence._claim import Relation, Scale
-from iclab.evidence._numbers import plain
+from iclab.evidence._numbers import as_json
 from iclab.evidence._settings import change_settings, require_settings, settings_at
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Evidence:
 
     def json(self) -> dict[str, Any]:
         """The evidence as plain JSON values; infinities and NaN are words."""
-        numbers = {"value": plain(self.value), "bound": plain(self.bound)}
+        numbers = {"value": as_json(self.value), "bound": as_json(self.bound)}
         return {**dataclasses.asdict(self), **numbers, "holds": self.holds}
 
 

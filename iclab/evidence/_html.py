@@ -28,7 +28,7 @@ def claim_html(result: "ClaimResult") -> str:
 
 def figure_html(result: "FigureResult") -> str:
     """Verdict, what the paper says of the figure, and what we find in it."""
-    said = [(one.statement, one.place, one.state) for one in result.paper_statements]
+    stated = [(one.statement, one.place, one.state) for one in result.paper_statements]
     found = [
         (
             one.statement,
@@ -38,7 +38,7 @@ def figure_html(result: "FigureResult") -> str:
         for one in result.evidence
     ]
     tables = [
-        show.table(("what the paper says", "where", ""), said) if said else "",
+        show.table(("what the paper says", "where", ""), stated) if stated else "",
         show.table(("what we find", "number and bound", ""), found) if found else "",
     ]
     missing = "".join(

@@ -38,17 +38,17 @@ def names(text: str) -> set[str]:
 
 
 @checked
-def plain(value: Any) -> Any:
+def as_json(value: Any) -> Any:
     """Numbers and arrays as JSON can hold them; infinities and NaN as words."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, Mapping):
-        return {str(name): plain(entry) for name, entry in value.items()}
+        return {str(name): as_json(entry) for name, entry in value.items()}
     import numpy as np  # reading the catalogue does without
 
     array = np.asarray(value)
     if array.ndim:
-        return [plain(entry) for entry in array]
+        return [as_json(entry) for entry in array]
     one = array.item()
     if isinstance(one, float) and not math.isfinite(one):
         return str(one)

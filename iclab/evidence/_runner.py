@@ -31,7 +31,7 @@ from iclab.evidence._figure import (
     Tables,
 )
 from iclab.evidence._html import claim_html, figure_html
-from iclab.evidence._numbers import plain
+from iclab.evidence._numbers import as_json
 
 _T = TypeVar("_T")
 
@@ -75,7 +75,7 @@ class FigureResult:
         """The numbers that have a name, for the texts that quote them."""
         tests = [test for one in self.paper_statements for test in one.tests]
         tests = [*self.evidence, *tests]
-        return {test.name: plain(test.value) for test in tests if test.name}
+        return {test.name: as_json(test.value) for test in tests if test.name}
 
     def _repr_html_(self) -> str:
         return figure_html(self)
@@ -100,23 +100,19 @@ def run_claim(
     every = [step() for step in each(steps)]
     cases = [case for case in every if not case.printed]
     printed = [case for case in every if case.printed]
-    verdict = claim_verdict([*cases, *printed])
     numbers = {}
     if claim.numbers is not None:
         named, others = ({one.case: one for one in found} for found in (cases, printed))
         numbers = with_named(claim.numbers, named, printed=others)
-    slips = []
-    if claim.printed is not None and claim.printed.nearby:
-        verdict = "holds" if verdict == "corrected" else verdict
-        printed, slips = [], printed
-    seconds = time.perf_counter() - start
+    nearby = claim.printed is not None and claim.printed.nearby
+    cases, slips = (cases, printed) if nearby else (every, [])
     return ClaimResult(
         claim.id,
-        verdict,
-        (*cases, *printed),
-        seconds,
+        claim_verdict(cases, slips),
+        tuple(cases),
+        time.perf_counter() - start,
         seed,
-        plain(dict(numbers)),
+        as_json(dict(numbers)),
         tuple(slips),
     )
 
@@ -125,28 +121,28 @@ def run_claim(
 def judge_figure(
     figure: Figure, tables: Tables, *, exploratory: bool = False
 ) -> FigureResult:
-    """Hold a figure's tables against what its paper says, and what we find.
+    """Compare a figure's tables with what its paper says of it, and what we find.
 
     Bounds are stated for the figure's own settings: with others the evidence is shown,
     and the verdict is `exploratory`.
     """
     given, missing = Given(tables), []
     found: Sequence[Evidence] = ()
-    said: Sequence[Sentence] = ()
+    stated: Sequence[Sentence] = ()
     try:
         found = _all_of(Evidence, figure.expect(given), "expect")
     except MissingTable as absent:
         missing.append(f"what we find in the figure: that needs {absent}")
     try:
-        if figure.paper_statements is not None:
-            said = _all_of(Sentence, figure.paper_statements(given), "paper_statements")
+        statements = figure.paper_statements or (lambda tables: ())
+        stated = _all_of(Sentence, statements(given), "paper_statements")
     except MissingTable as absent:
         missing.append(f"what the paper says of the figure: that needs {absent}")
     missing += [one.statement for one in found if one.value is None]
     evidence = tuple(one for one in found if one.value is not None)
-    said = tuple(map(_tested, said))
-    verdict = "exploratory" if exploratory else figure_verdict(evidence, said)
-    return FigureResult(figure.id, verdict, evidence, said, tuple(missing))
+    stated = tuple(map(_tested, stated))
+    verdict = figure_verdict(evidence, stated, exploratory=exploratory)
+    return FigureResult(figure.id, verdict, evidence, stated, tuple(missing))
 
 
 def _all_of(kind: type[_T], found: Any, name: str) -> Sequence[_T]:
@@ -160,22 +156,27 @@ def _all_of(kind: type[_T], found: Any, name: str) -> Sequence[_T]:
 def _tested(sentence: Sentence) -> Sentence:
     """A sentence with those of its tests that have a number."""
     tests = tuple(test for test in sentence.tests if test.value is not None)
-    if sentence.tests and not tests:
-        note = "nothing in these tables shows it"
-        return dataclasses.replace(sentence, tests=(), note=note)
-    return dataclasses.replace(sentence, tests=tests)
+    lost = sentence.tests and not tests
+    note = "nothing in these tables shows it" if lost else sentence.note
+    return dataclasses.replace(sentence, tests=tests, note=note)
 
 
 @checked
 def figure_verdict(
-    evidence: Sequence[Evidence], paper_statements: Sequence[Sentence]
+    evidence: Sequence[Evidence],
+    paper_statements: Sequence[Sentence],
+    *,
+    exploratory: bool = False,
 ) -> Verdict:
     """Verdict of a figure from what we find in it and what its paper says of it.
 
     `fails`: what we find is not there. `corrected`: a sentence of the paper is not
     confirmed, and no difference of size or setting may be why. `holds`: every main
-    sentence is confirmed. `exploratory`: neither, so that these sizes decide nothing.
+    sentence is confirmed. `exploratory`: neither, so that these sizes decide nothing,
+    and so it is if the settings are not the figure's own (`exploratory`).
     """
+    if exploratory:
+        return "exploratory"
     if not evidence and not paper_statements:
         return "undecided"
     if not all(one.holds for one in evidence):
@@ -195,14 +196,10 @@ def case_verdict(
 
     `fails`: prediction outside. `undecided`: the bar is too wide to tell the two apart.
     """
-    sides = {
-        "predicted": predicted,
-        "decoy": measured.value if decoy is None else decoy,
-    }
-    for name, side in sides.items():
-        rule = f"of the shape of what was measured, {np.shape(measured.value)}"
-        fits = _fits(measured, side)
-        require(fits, name, rule, f"shape {np.shape(side)}")
+    rule = f"of the shape of what was measured, {np.shape(measured.value)}"
+    for name, side in {"predicted": predicted, "decoy": decoy}.items():
+        if side is not None:
+            require(_fits(measured, side), name, rule, f"shape {np.shape(side)}")
     if not _compatible(measured, relation, predicted):
         return "fails"
     if decoy is not None and _compatible(measured, relation, decoy):
@@ -211,7 +208,7 @@ def case_verdict(
 
 
 def _fits(measured: Measured, side: Value) -> bool:
-    """Whether numbers can be held against a measurement and its bar."""
+    """Whether numbers can be compared with a measurement and its bar."""
     try:
         np.broadcast_shapes(*map(np.shape, (measured.value, measured.error, side)))
     except ValueError:
@@ -220,30 +217,32 @@ def _fits(measured: Measured, side: Value) -> bool:
 
 
 @checked
-def claim_verdict(cases: Sequence[CaseResult]) -> Verdict:
-    """Verdict of a claim from its cases.
+def claim_verdict(
+    cases: Sequence[CaseResult], slips: Sequence[CaseResult] = ()
+) -> Verdict:
+    """Verdict of a claim from its cases, and from `slips` near a statement that holds.
 
     A printed statement that was expected to fail and did not leaves the claim
     undecided, and so does a claim in which no decoy was rejected.
     """
     ours = [case for case in cases if not case.printed]
     printed = [case for case in cases if case.printed]
+    wrong = [*printed, *slips]
     if any(case.verdict == "fails" for case in ours):
         return "fails"
-    if any(case.verdict == "undecided" for case in ours):
+    undecided = any(case.verdict == "undecided" for case in ours)
+    if undecided or all(case.decoy is None for case in ours):
         return "undecided"
-    if all(case.decoy is None for case in ours):
+    if wrong and not any(case.verdict == "fails" for case in wrong):
         return "undecided"
-    if not printed:
-        return "holds"
-    refuted = any(case.verdict == "fails" for case in printed)
-    return "corrected" if refuted else "undecided"
+    return "corrected" if printed else "holds"
 
 
 def _steps(
     claim: Claim, scale: Scale, seed: int, *, printed: bool = False
 ) -> list[Step]:
-    cases = _cases(claim.id, claim.cases, scale)
+    found = claim.cases(scale)
+    cases = _returned(claim.id, "cases", found, Mapping, "a dict by name")
     run = functools.partial(_run_case, claim, scale=scale, seed=seed, printed=printed)
     return [functools.partial(run, name, case) for name, case in cases.items()]
 
@@ -264,7 +263,9 @@ def _as_printed(claim: Claim, printed: Printed) -> Claim:
 def _run_case(
     claim: Claim, name: str, case: Any, *, scale: Scale, seed: int, printed: bool
 ) -> CaseResult:
-    measured = _measured(claim.id, claim.measured(case, case_key(seed, name), scale))
+    found = claim.measured(case, case_key(seed, name), scale)
+    rule = "a Measured(value, error, reason), as `averaged` makes one"
+    measured = _returned(claim.id, "measure", found, Measured, rule)
     predicted, decoy = claim.predict(case), claim.decoy(case)
     return CaseResult(
         case=name,
@@ -294,23 +295,11 @@ def _labels(
     return found
 
 
-def _cases(id: str, cases: Callable[[Scale], Any], scale: Scale) -> Mapping[str, Any]:
-    """The cases of a claim, which a user may have written otherwise."""
-    found = cases(scale)
-    if not isinstance(found, Mapping):
-        kind = type(found).__name__
-        raise TypeError(
-            f"{id}: `cases` of a claim must return a dict by name, got a {kind}"
-        )
-    return found
-
-
-def _measured(id: str, found: Any) -> Measured:
-    """What `measure` returned, which a user may have written otherwise."""
-    if not isinstance(found, Measured):
-        rule = "a Measured(value, error, reason), as `averaged` makes one"
-        kind = type(found).__name__
-        raise TypeError(f"{id}: `measure` of a claim must return {rule}, got a {kind}")
+def _returned(id: str, name: str, found: Any, kind: type[_T], rule: str) -> _T:
+    """What a function of a claim returned, which a user may have written otherwise."""
+    if not isinstance(found, kind):
+        other = type(found).__name__
+        raise TypeError(f"{id}: `{name}` of a claim must return {rule}, got a {other}")
     return found
 
 

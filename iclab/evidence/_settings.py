@@ -8,10 +8,12 @@ A figure's settings are a frozen dataclass whose fields are made by `setting`:
         loops: tuple[int, ...] = setting("Numbers of loops.", (1, 2, 3, 5, 10))
 """
 
+import contextlib
 import dataclasses
-import math
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterable, Mapping
 from typing import (
+    Annotated,
     Any,
     Literal,
     NamedTuple,
@@ -21,7 +23,7 @@ from typing import (
     get_type_hints,
 )
 
-from iclab._reader import checked, refuse, require
+from iclab._reader import Rule, checked, read, refuse, require
 from iclab.evidence._claim import SCALES, Scale
 
 SettingsT = TypeVar("SettingsT")
@@ -107,71 +109,54 @@ def change_settings(settings: SettingsT, changes: Mapping[str, Any]) -> Settings
             import difflib  # for mistakes only
 
             close = difflib.get_close_matches(name, fields, n=1, cutoff=0.5)
-            hint = f"did you mean {close[0]}?" if close else "its settings are "
-            names = "" if close else ", ".join(fields)
-            refuse(f"unknown setting {name!r}: {hint}{names}")
-        hint, least = hints[name], fields[name].metadata["least"]
-        try:
-            found[name] = _value(hint, value, least)
-        except (ValueError, TypeError, OverflowError):
-            rule = _words(hint, least)
-            require(False, name, rule, repr(value))
+            known = f"its settings are {', '.join(fields)}"
+            hint = f"did you mean {close[0]}?" if close else known
+            refuse(f"unknown setting {name!r}: {hint}")
+        annotation = _annotation(hints[name], fields[name].metadata["least"])
+        found[name] = read(_parsed(value, hints[name]), annotation, name)
     return dataclasses.replace(settings, **found)  # pyright: ignore[reportArgumentType,reportReturnType]
 
 
 @checked
 def setting_text(value: Any) -> str:
-    """A value as one would type it."""
+    """A value as one would type it; read again, it is the same value."""
     if isinstance(value, (tuple, list)):
         return ",".join(map(setting_text, value))
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return repr(float(value)).removesuffix(".0")
+    return str(value)
 
 
-def _value(hint: Any, value: Any, least: int) -> Any:
-    """`value` as a value of the type `hint`; raises where it is none."""
-    if get_origin(hint) is Literal:
-        if value not in get_args(hint):
-            raise ValueError
-        return value
+def _parsed(value: Any, hint: Any) -> Any:
+    """A value, or what its text stands for; 1e4 is a whole number as well."""
+    text = isinstance(value, str)
     if get_origin(hint) is tuple:
-        parts = value.split(",") if isinstance(value, str) else list(value)
-        one, _ = get_args(hint)
-        found = tuple(_value(one, part, least) for part in parts)
-        if not found or len(set(found)) < len(found):
-            raise ValueError
-        return found
-    if isinstance(value, str):
-        value = _read(hint, value.strip())
-    if hint is bool:
-        return _checked(value, isinstance(value, bool))
-    if isinstance(value, bool):
-        raise TypeError
-    if hint is int:
-        number = _checked(int(value), int(value) == value)
-        return _checked(number, number >= least)
-    if hint is float:
-        return _checked(float(value), math.isfinite(value) and value > 0)
-    return _checked(value, isinstance(value, str) and bool(value))
+        parts = value.split(",") if text else value
+        whole = not isinstance(parts, Iterable)
+        return parts if whole else [_parsed(one, get_args(hint)[0]) for one in parts]
+    if text:
+        value = value.strip()
+        if hint is bool:
+            return _TRUTHS.get(value.lower(), value)
+        for number in (int, float) if hint in (int, float) else ():
+            with contextlib.suppress(ValueError):
+                value = number(value)
+                break
+    whole = hint is int and isinstance(value, float) and value.is_integer()
+    return int(value) if whole else value
 
 
-def _read(hint: Any, word: str) -> Any:
-    """A word as a number or a truth value, where the type asks for one."""
-    if hint is bool:
-        return _TRUTHS.get(word.lower(), word)
-    if hint is int:
-        try:
-            return int(word)
-        except ValueError:
-            return float(word)  # 1e4 is a whole number as well
-    return float(word) if hint is float else word
-
-
-def _checked(value: Any, right: bool) -> Any:
-    if not right:
-        raise ValueError
-    return value
+@functools.cache
+def _annotation(hint: Any, least: int) -> Any:
+    """The type of a setting with its rule, for the reader."""
+    words = _words(hint, least)
+    if get_origin(hint) is tuple:
+        parts = tuple[_annotation(get_args(hint)[0], least), ...]
+        return Annotated[parts, Rule(words, lambda x: 0 < len(x) == len(set(x)))]
+    rules = {int: lambda n: n >= least, float: lambda x: x > 0, str: len}
+    return Annotated[hint, Rule(words, rules.get(hint, lambda value: True))]
 
 
 def _words(hint: Any, least: int, *, many: bool = False) -> str:

@@ -5,9 +5,7 @@ least that does, a little JavaScript that comes from this folder. A picture chan
 while a point is held, which the output of a marimo cell could not.
 """
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import anywidget
 import traitlets
@@ -68,17 +66,8 @@ class Foot(anywidget.AnyWidget):
     address = traitlets.Unicode("").tag(sync=True)
     command = traitlets.Unicode("").tag(sync=True)
 
-    def show(self, settings: Settings, page: str, code: str) -> None:
+    def show(self, settings: Settings) -> None:
         """Say what belongs to these settings."""
-        link = settings.link(page)
-        self.code, self.link = code, link
-        self.address = f"../{page}/?{link.partition('?')[2]}"
-        self.command = f"iclab explore '{link}'"
-
-
-def board(
-    chart: Chart, points: Sequence[Mapping[str, Any]] = (), **options: Any
-) -> Board:
-    """A board with its first picture."""
-    moved = [dict(point) for point in points]
-    return Board(svg=chart.svg(), frame=chart.frame(), points=moved, **options)
+        self.code, self.link = settings.code(), settings.link()
+        self.address = f"../{settings.page}/?{self.link.partition('?')[2]}"
+        self.command = f"iclab explore '{self.link}'"

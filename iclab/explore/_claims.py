@@ -1,10 +1,11 @@
 """Claims with parameters that one moves: prediction, measurement and decoy."""
 
 import dataclasses
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -12,14 +13,13 @@ from iclab import papers, show
 from iclab.evidence import (
     Claim,
     Entry,
-    Measured,
     Relation,
     Verdict,
     bars_off,
     case_key,
     case_verdict,
 )
-from iclab.explore._settings import Settings, number
+from iclab.explore._settings import Limits, Settings
 from iclab.show import STYLES, Axis, Chart, Style, around
 from iclab.show.palette import BRIGHT_GREY as GREY
 
@@ -68,39 +68,64 @@ class Moved(Settings):
     """A case of a claim with some of its numbers changed.
 
     `changes` are written `samples:12;eigenvalues.0:2.5`. Whatever else a case holds
-    stays as its page wrote it.
+    stays as its paper wrote it.
     """
+
+    page = "claims"
 
     id: str = "ahn2023/section-4-isotropic"
     case: str = ""
     changes: str = ""
-    seed: int = number(0, 0, 999)
+    seed: Annotated[int, Limits(0, 999)] = 0
 
     @property
     def entry(self) -> Entry:
         """What the registry says of the claim; that of the default for an unknown."""
-        for one in claims():
-            if one.id == self.id:
-                return one
-        return next(one for one in claims() if one.id == Moved.id)
+        known = {one.id: one for one in claims()}
+        return known.get(self.id, known[Moved.id])
 
     @property
     def claim(self) -> Claim:
         return papers.load_claim(self.entry)
 
+    @property
+    def cases(self) -> Mapping[str, Any]:
+        """Cases of the claim by name."""
+        return self.claim.cases(SCALE)
+
+    @property
     def case_name(self) -> str:
         """Name of the case; the first where the name is unknown."""
-        cases = self.claim.cases(SCALE)
-        return self.case if self.case in cases else next(iter(cases))
+        return self.case if self.case in self.cases else next(iter(self.cases))
 
-    def linked_case(self) -> str:
-        """Name of the case as links have it: the first goes without saying."""
-        name = self.case_name()
-        return "" if name == next(iter(self.claim.cases(SCALE))) else name
+    def words(self) -> str:
+        """What the claim states and how it is checked, in Markdown."""
+        entry, how = self.entry, dict(papers.method(self.entry).steps)
+        found = [f"**{entry.id}** — {entry.statement}"]
+        if entry.correction:
+            found.append(f"*Corrected:* {entry.correction}")
+        names = {"predict": "Prediction", "measure": "Measurement", "decoy": "Decoy"}
+        lines = (f"- *{word}:* {how[one]}" for one, word in names.items() if one in how)
+        return "\n\n".join([*found, "\n".join(lines)])
+
+    def moved(self, values: Mapping[str, float], seed: int) -> "Moved":
+        """The settings that sliders stand for, as short as a link can be."""
+        own = {one.name: one.value for one in self.parameters()}
+        changed = {name: value for name, value in values.items() if value != own[name]}
+        changes = ";".join(f"{name}:{value:.6g}" for name, value in changed.items())
+        first = self.case_name == next(iter(self.cases))
+        return Moved(self.id, "" if first else self.case_name, changes, seed)
 
     def parameters(self) -> list[Parameter]:
-        """Numbers of the case as its page wrote it."""
-        return parameters(self.claim.cases(SCALE)[self.case_name()])
+        """Numbers of the case as its paper wrote it, those in tuples too."""
+        found = []
+        for name, value in _fields(self.cases[self.case_name]).items():
+            if _is_number(value):
+                found.append(_parameter(name, value))
+            elif isinstance(value, tuple) and value and all(map(_is_number, value)):
+                parts = enumerate(value[:6])
+                found += [_parameter(f"{name}.{i}", one) for i, one in parts]
+        return found
 
     def values(self) -> dict[str, float]:
         """Changed numbers, within their ranges; what is no parameter is left out."""
@@ -117,27 +142,61 @@ class Moved(Settings):
                 found[name] = round(value) if one.whole else value
         return found
 
+    def changed_fields(self) -> dict[str, Any]:
+        """Fields of the case that are changed, with their new values."""
+        own, found = _fields(self.cases[self.case_name]), {}
+        for word, value in self.values().items():
+            name, _, place = word.partition(".")
+            if place:
+                now = list(found.get(name, own[name]))
+                now[int(place)] = type(now[int(place)])(value)
+                found[name] = tuple(now)
+            else:
+                found[name] = type(own[name])(value)
+        return found
+
     def changed(self) -> Any:
         """The case with its numbers changed."""
-        case = self.claim.cases(SCALE)[self.case_name()]
-        return replaced(case, self.values())
+        case, changes = self.cases[self.case_name], self.changed_fields()
+        if dataclasses.is_dataclass(case):
+            return dataclasses.replace(case, **changes)  # type: ignore[type-var]
+        return case._replace(**changes) if changes else case
 
     def trial(self) -> Trial:
         """Predict, measure and try the decoy."""
-        claim, case, name = self.claim, self.changed(), self.case_name()
+        claim, case = self.claim, self.changed()
         try:
             predicted, decoy = claim.predict(case), claim.decoy(case)
-            measured = claim.measured(case, case_key(self.seed, name), SCALE)
+            key = case_key(self.seed, self.case_name)
+            measured = claim.measured(case, key, SCALE)
             verdict = case_verdict(measured, claim.relation, predicted, decoy)
+        except LookupError as problem:
+            raise Refused("the claim is measured for its own cases only") from problem
         except (ArithmeticError, AssertionError, RuntimeError, ValueError) as problem:
             words = str(problem).strip().splitlines() or [type(problem).__name__]
             raise Refused(words[0]) from problem
-        return _trial(claim, predicted, measured, decoy, verdict)
+        value = np.atleast_1d(np.asarray(measured.value, float))
+
+        def flat(one: Any) -> np.ndarray:
+            whole = np.broadcast_to(np.asarray(one, float), value.shape)
+            return whole.ravel()[:_MOST_ENTRIES]
+
+        return Trial(
+            flat(predicted),
+            flat(value),
+            flat(measured.error),
+            None if decoy is None else flat(decoy),
+            claim.relation,
+            verdict,
+            measured.reason,
+        )
 
     def code(self) -> str:
-        """Lines that give the numbers of this view."""
-        name, values = self.case_name(), self.values()
-        case = self.claim.cases(SCALE)[name]
+        name, changes = self.case_name, self.changed_fields()
+        words = ", ".join(f"{field}={value!r}" for field, value in changes.items())
+        change = f"case = case._replace({words})\n" if words else ""
+        if words and dataclasses.is_dataclass(self.cases[name]):
+            change = f"case = dataclasses.replace(case, {words})\n"
         return f"""\
 import dataclasses
 from iclab import papers
@@ -146,51 +205,15 @@ from iclab.evidence import case_key, case_verdict
 (entry,) = papers.select(["{self.entry.id}"])
 claim = papers.load_claim(entry)
 case = claim.cases("{SCALE}")[{name!r}]
-{_replacing(case, values)}predicted, decoy = claim.predict(case), claim.decoy(case)
+{change}predicted, decoy = claim.predict(case), claim.decoy(case)
 measured = claim.measured(case, case_key({self.seed}, {name!r}), "{SCALE}")
 verdict = case_verdict(measured, claim.relation, predicted, decoy)
 """
 
 
 def claims() -> tuple[Entry, ...]:
-    """Every claim of every page that is open."""
+    """Every claim of every paper that is loaded."""
     return tuple(one for one in papers.select() if one.kind == "claim")
-
-
-def written(values: Mapping[str, float], known: list[Parameter]) -> str:
-    """Changes as a link has them: those that differ from the case's own."""
-    own = {one.name: one.value for one in known}
-    changed = {name: value for name, value in values.items() if value != own[name]}
-    return ";".join(f"{name}:{value:.6g}" for name, value in changed.items())
-
-
-def parameters(case: Any) -> list[Parameter]:
-    """Numbers among the fields of a case, those in tuples too, from half to twice."""
-    found = []
-    for name, value in _fields(case).items():
-        if _is_number(value):
-            found.append(_parameter(name, value))
-        elif isinstance(value, tuple) and value and all(map(_is_number, value)):
-            found += [_parameter(f"{name}.{i}", one) for i, one in enumerate(value[:6])]
-    return found
-
-
-def replaced(case: Any, values: Mapping[str, float]) -> Any:
-    """A case with some of its numbers changed."""
-    if not values:
-        return case
-    own, changes = _fields(case), {}
-    for word, value in values.items():
-        name, _, place = word.partition(".")
-        if place:
-            now = list(changes.get(name, own[name]))
-            now[int(place)] = type(now[int(place)])(value)
-            changes[name] = tuple(now)
-        else:
-            changes[name] = type(own[name])(value)
-    if dataclasses.is_dataclass(case):
-        return dataclasses.replace(case, **changes)  # type: ignore[type-var]
-    return case._replace(**changes)
 
 
 def distance_chart(trial: Trial | None, title: str) -> Chart:
@@ -202,12 +225,13 @@ def distance_chart(trial: Trial | None, title: str) -> Chart:
     chart.level(1.0, "edge of the error bar", Style(GREY, "2 3"))
     if trial is None:
         return chart
-    entries = np.arange(1, count + 1)
-    near = np.clip(trial.distances(trial.predicted), 1.3 * _NEAREST, _FARTHEST / 1.3)
-    chart.points(entries - 0.08, near, "prediction", STYLES[0])
-    if trial.decoy is not None:
-        far = np.clip(trial.distances(trial.decoy), 1.3 * _NEAREST, _FARTHEST / 1.3)
-        chart.points(entries + 0.08, far, "decoy", STYLES[1])
+    statements = {"prediction": trial.predicted, "decoy": trial.decoy}
+    for i, (name, statement) in enumerate(statements.items()):
+        if statement is not None:
+            entries = np.arange(1, count + 1) - 0.08 + 0.16 * i
+            inside = 1.3 * _NEAREST, _FARTHEST / 1.3
+            off = np.clip(trial.distances(statement), *inside)
+            chart.points(entries, off, name, STYLES[i])
     return chart
 
 
@@ -242,24 +266,22 @@ def history_chart(history: History, entry: int) -> Chart:
     """An entry's prediction, measurement and decoy at every value that was tried."""
     pairs = [pair for pair in history.along() if entry < len(pair[1].predicted)]
     places = np.array([value for value, _ in pairs])
-    measured = np.array([one.measured[entry] for _, one in pairs])
-    error = np.array([one.error[entry] for _, one in pairs])
-    predicted = np.array([one.predicted[entry] for _, one in pairs])
-    decoy = np.array([np.nan if t.decoy is None else t.decoy[entry] for _, t in pairs])
+    rows = [(t.measured, t.error, t.predicted, t.decoy) for _, t in pairs]
+    measured, error, predicted, decoy = (
+        np.array([np.nan if one is None else one[entry] for one in column])
+        for column in (zip(*rows, strict=True) if rows else ([],) * 4)
+    )
     # A bar far larger than the number says no more than one of its size.
     bar = np.minimum(error, np.max(np.abs(measured), initial=0.0))
+    ends = {"lower": measured - bar, "upper": measured + bar}
     x = around([places], history.name)
-    y = around([measured - bar, measured + bar, predicted, decoy], "value")
+    y = around([*ends.values(), predicted, decoy], "value")
     title = f"Entry {entry + 1} as {history.name} moves"
     chart = Chart(x, y, title=title, width=560, height=380)
-    if len(pairs) > 1:
-        chart.line(places, predicted, "prediction", STYLES[0], 1.8)
-        chart.line(places, decoy, "decoy", STYLES[1], 1.8)
-    else:
-        chart.points(places, predicted, "prediction", STYLES[0])
-        chart.points(places, decoy, "decoy", STYLES[1])
+    draw = functools.partial(chart.line, width=1.8) if len(pairs) > 1 else chart.points
+    draw(places, predicted, "prediction", STYLES[0])
+    draw(places, decoy, "decoy", STYLES[1])
     black = Style("currentColor", "", "diamond")
-    ends = {"lower": measured - bar, "upper": measured + bar}
     chart.points(places, measured, "measured", black, **ends)
     return chart
 
@@ -267,52 +289,12 @@ def history_chart(history: History, entry: int) -> Chart:
 def table(trial: Trial) -> str:
     """The numbers of a trial, as HTML."""
     head = ("entry", "prediction", "measured", "± error bar", "decoy")
-    rows = [
-        (
-            i + 1,
-            trial.predicted[i],
-            trial.measured[i],
-            show.number(trial.error[i], 2),
-            None if trial.decoy is None else trial.decoy[i],
-        )
-        for i in range(min(len(trial.predicted), 12))
-    ]
+    errors = [show.number(one, 2) for one in trial.error]
+    decoy = [None] * len(errors) if trial.decoy is None else trial.decoy
+    columns = (range(1, 13), trial.predicted, trial.measured, errors, decoy)
     more = len(trial.predicted) - 12
     tail = f"<p>… and {more} more entries</p>" if more > 0 else ""
-    return show.table(head, rows, digits=6) + tail
-
-
-def _trial(
-    claim: Claim, predicted: Any, measured: Measured, decoy: Any, verdict: Verdict
-) -> Trial:
-    value = np.atleast_1d(np.asarray(measured.value, float))
-    shape = value.shape
-
-    def flat(one: Any) -> np.ndarray:
-        whole = np.broadcast_to(np.asarray(one, float), shape)
-        return whole.ravel()[:_MOST_ENTRIES]
-
-    return Trial(
-        flat(predicted),
-        flat(value),
-        flat(measured.error),
-        None if decoy is None else flat(decoy),
-        claim.relation,
-        verdict,
-        measured.reason,
-    )
-
-
-def _replacing(case: Any, values: Mapping[str, float]) -> str:
-    """The line that changes a case, if anything is changed."""
-    if not values:
-        return ""
-    before, after = _fields(case), _fields(replaced(case, values))
-    names = dict.fromkeys(word.partition(".")[0] for word in values)
-    words = ", ".join(f"{name}={after[name]!r}" for name in names if name in before)
-    if dataclasses.is_dataclass(case):
-        return f"case = dataclasses.replace(case, {words})\n"
-    return f"case = case._replace({words})\n"
+    return show.table(head, list(zip(*columns, strict=False)), digits=6) + tail
 
 
 def _fields(case: Any) -> dict[str, Any]:

@@ -5,11 +5,11 @@ Everything is for whitened inputs, whose sample covariance has a known mean spec
 
 import functools
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from iclab.explore._settings import Settings, number
+from iclab.explore._settings import Limits, Settings
 from iclab.show import STYLES, Axis, Chart, Style, around
 from iclab.show.palette import BRIGHT_GREY as GREY
 from iclab.theory import (
@@ -20,6 +20,7 @@ from iclab.theory import (
 )
 
 MOST_LAYERS, MOST_TEST_LOOPS = 8, 30
+METHODS = ("free steps", "one step, looped", "best of this degree")
 _DRAWS, _BINS, _PLACES = 400, 48, 160
 
 
@@ -33,59 +34,53 @@ class Steps(NamedTuple):
     filter: np.ndarray
     filter_loss: float
 
+    @property
+    def losses(self) -> tuple[float, float, float]:
+        return self.free_loss, self.shared_loss, self.filter_loss
+
     def residuals(self, eigenvalues: np.ndarray, layers: int) -> dict[str, np.ndarray]:
         """What is left of every eigenvalue, by method."""
         best = np.concatenate([[1.0], -self.filter])
-        return {
-            "free steps": np.prod(1 - self.free * eigenvalues[:, None], axis=1),
-            "one step, looped": (1 - self.shared * eigenvalues) ** layers,
-            "best of this degree": np.polynomial.polynomial.polyval(eigenvalues, best),
-        }
+        found = (
+            np.prod(1 - self.free * eigenvalues[:, None], axis=1),
+            (1 - self.shared * eigenvalues) ** layers,
+            np.polynomial.polynomial.polyval(eigenvalues, best),
+        )
+        return dict(zip(METHODS, found, strict=True))
 
 
 @dataclass(frozen=True)
 class Depth(Settings):
     """k layers on prompts of n examples in d dimensions, labels with noise."""
 
-    dimension: int = number(5, 1, 30)
-    samples: int = number(20, 1, 200)
-    layers: int = number(3, 1, MOST_LAYERS)
-    noise_std: float = number(0.0, 0.0, 2.0)
-    trained_loops: int = number(2, 1, MOST_LAYERS)
+    page = "depth"
+
+    dimension: Annotated[int, Limits(1, 30)] = 5
+    samples: Annotated[int, Limits(1, 200)] = 20
+    layers: Annotated[int, Limits(1, MOST_LAYERS)] = 3
+    noise_std: Annotated[float, Limits(0.0, 2.0)] = 0.0
+    trained_loops: Annotated[int, Limits(1, MOST_LAYERS)] = 2
 
     @property
     def noise(self) -> float:
         """Variance of the noise on the labels."""
         return self.noise_std**2
 
-    def steps(self) -> Steps:
+    def steps(self, layers: int | None = None) -> Steps:
         """The best steps of `layers` layers: free, shared, and the best polynomial."""
-        return _steps(self.dimension, self.samples, self.layers, self.noise)
+        return _steps(self.dimension, self.samples, layers or self.layers, self.noise)
 
     def by_depth(self) -> dict[str, np.ndarray]:
         """Losses of the best methods with 1, 2, … layers."""
-        found = [
-            _steps(self.dimension, self.samples, k, self.noise)
-            for k in range(1, MOST_LAYERS + 1)
-        ]
-        return {
-            "free steps": np.array([one.free_loss for one in found]),
-            "one step, looped": np.array([one.shared_loss for one in found]),
-            "best of this degree": np.array([one.filter_loss for one in found]),
-        }
+        found = [self.steps(k).losses for k in range(1, MOST_LAYERS + 1)]
+        return dict(zip(METHODS, np.array(found).T, strict=True))
 
     def by_test_loops(self) -> np.ndarray:
         """Loss after 1, 2, … loops of the step that is best for `trained_loops`."""
-        return _by_test_loops(
-            self.dimension, self.samples, self.trained_loops, self.noise
-        )
-
-    def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
-        """Edges and heights of a histogram of eigenvalues of S."""
-        return _spectrum(self.dimension, self.samples)
+        loops = self.trained_loops
+        return _by_test_loops(self.dimension, self.samples, loops, self.noise)
 
     def code(self) -> str:
-        """Lines that give the numbers of this view."""
         d, n, k, L = self.dimension, self.samples, self.layers, self.trained_loops
         noise = f"noise_variance={self.noise_std}**2"
         return f"""\
@@ -105,7 +100,7 @@ test_loops = loss_by_test_loops(trained, d, n, {MOST_TEST_LOOPS}, {noise})
 
 def residual_chart(settings: Depth) -> Chart:
     """Residuals over the spectrum: what a method leaves of each eigenvalue."""
-    edges, heights = settings.spectrum()
+    edges, heights = _spectrum(settings.dimension, settings.samples)
     places = np.linspace(0.0, edges[-1], _PLACES)
     residuals = settings.steps().residuals(places, settings.layers)
     if settings.noise == 0:
@@ -163,7 +158,7 @@ def loops_chart(settings: Depth) -> Chart:
 def _verdict(losses: np.ndarray, settings: Depth) -> str:
     above = np.nonzero(losses > settings.dimension)[0]
     best = int(np.argmin(losses)) + 1
-    later = above[above >= best] if above.size else above
+    later = above[above >= best]
     if later.size:
         return f"More loops: worse than nothing from {int(later[0]) + 1} on"
     return "More loops: better or level so far"
@@ -182,13 +177,13 @@ def _steps(d: int, n: int, k: int, noise: float) -> Steps:
 @functools.lru_cache(maxsize=512)
 def _by_test_loops(d: int, n: int, trained: int, noise: float) -> np.ndarray:
     step, _ = looped_optimum(d, n, trained, noise_variance=noise)
-    return np.asarray(
-        loss_by_test_loops(step, d, n, MOST_TEST_LOOPS, noise_variance=noise)
-    )
+    found = loss_by_test_loops(step, d, n, MOST_TEST_LOOPS, noise_variance=noise)
+    return np.asarray(found)
 
 
 @functools.lru_cache(maxsize=64)
 def _spectrum(d: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Edges and heights of a histogram of eigenvalues of S."""
     X = np.random.default_rng([d, n]).standard_normal((_DRAWS, n, d))
     found = np.linalg.eigvalsh(np.swapaxes(X, 1, 2) @ X / n).ravel()
     top = float(np.quantile(found, 0.9995))

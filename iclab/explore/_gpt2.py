@@ -7,7 +7,7 @@ others.
 import dataclasses
 import functools
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,9 +16,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from iclab.algorithms import LeastSquares, Ridge
-from iclab.core import AbstractPredictor, Prompt
+from iclab.core import AbstractPredictor, Prompt, Rule
 from iclab.evaluation import common_prompts
-from iclab.explore._settings import Settings, choice, number, numbers
+from iclab.explore._settings import Limits, Settings
 from iclab.models import shipped, shipped_manifests
 from iclab.probes import Filter, spectral_filter
 from iclab.show import STYLES, Axis, Chart, Style, around
@@ -33,6 +33,11 @@ LINE, PLANE = 3.0, 2.5  # how far the axes reach
 QUERIES, CELLS = 61, 15
 _FILTER_GROUPS = 16
 
+# A point that the user adds.
+FRESH = {"colour": BLUE, "shape": "circle", "flip": False}
+_MODEL, _RIDGE = Style(VERMILION), Style(ORANGE, "7 4")
+
+_SHIPPED = Rule(f"one of {', '.join(MODELS)}", MODELS.__contains__)
 _ON_LINE = (-1.6, -1.1, -0.7, -0.6, 0.4, 0.2, 1.1, 0.9, 1.9, 1.4)
 _ON_PLANE = (-1.5, -0.5, 0, -0.4, 1.3, 0, 0.8, 0.9, 0, 1.4, -0.8, 0, -0.9, -1.4, 0)
 
@@ -53,57 +58,58 @@ class Gpt2(Settings):
     ⟨(w₁, w₂), x⟩, with its sign turned where the point is mislabelled.
     """
 
-    model: str = choice("gpt2-fixed-18", MODELS)
-    space: str = choice("line", ("line", "plane"))
-    penalty: float = number(0.5, 0.0, 10.0)
-    line: tuple[float, ...] = numbers(_ON_LINE, -LINE, LINE, 2 * MOST_POINTS)
-    plane: tuple[float, ...] = numbers(_ON_PLANE, -PLANE, PLANE, 3 * MOST_POINTS)
-    w1: float = number(0.8, -2.0, 2.0)
-    w2: float = number(-0.5, -2.0, 2.0)
+    page = "gpt2"
+
+    model: Annotated[str, _SHIPPED] = "gpt2-fixed-18"
+    space: Literal["line", "plane"] = "line"
+    penalty: Annotated[float, Limits(0.0, 10.0)] = 0.5
+    line: Annotated[tuple[float, ...], Limits(-LINE, LINE, 2 * MOST_POINTS)] = _ON_LINE
+    plane: Annotated[tuple[float, ...], Limits(-PLANE, PLANE, 3 * MOST_POINTS)] = (
+        _ON_PLANE
+    )
+    w1: Annotated[float, Limits(-2.0, 2.0)] = 0.8
+    w2: Annotated[float, Limits(-2.0, 2.0)] = -0.5
+
+    def rows(self) -> np.ndarray:
+        """The points, one a row; an incomplete one at the end is left out."""
+        flat, size = (self.line, 2) if self.space == "line" else (self.plane, 3)
+        return np.array(flat[: len(flat) // size * size]).reshape(-1, size)
 
     def prompt(self) -> tuple[np.ndarray, np.ndarray]:
         """Examples in five dimensions and their labels."""
-        if self.space == "line":
-            rows = np.array(self.line[: len(self.line) // 2 * 2]).reshape(-1, 2)
-            inputs, labels = rows[:, :1], rows[:, 1]
-        else:
-            rows = np.array(self.plane[: len(self.plane) // 3 * 3]).reshape(-1, 3)
-            inputs = rows[:, :2]
-            labels = inputs @ [self.w1, self.w2] * np.where(rows[:, 2] > 0.5, -1, 1)
+        rows = self.rows()
+        inputs, labels = rows[:, :-1], rows[:, -1]
+        if self.space == "plane":
+            labels = inputs @ [self.w1, self.w2] * np.where(labels > 0.5, -1, 1)
         if not len(rows):
             inputs, labels = np.ones((1, inputs.shape[1])), np.ones(1)
-        examples = np.zeros((len(inputs), DIMENSION))
-        examples[:, : inputs.shape[1]] = inputs
-        return examples, labels
+        return _padded(inputs), labels
 
     def queries(self) -> np.ndarray:
         """Where predictions are asked for: along the line, or all over the plane."""
         if self.space == "line":
-            places = np.linspace(-LINE, LINE, QUERIES)[:, None]
-        else:
-            edge = PLANE * (1 - 1 / CELLS)  # the middle of the last cell
-            side = np.linspace(-edge, edge, CELLS)
-            places = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
-        found = np.zeros((len(places), DIMENSION))
-        found[:, : places.shape[1]] = places
-        return found
+            return _padded(np.linspace(-LINE, LINE, QUERIES)[:, None])
+        edge = PLANE * (1 - 1 / CELLS)  # the middle of the last cell
+        side = np.linspace(-edge, edge, CELLS)
+        return _padded(np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2))
 
     def answers(self) -> Answers:
         """What the three predict for every query."""
         examples, labels = self.prompt()
-        n = len(labels)
-        X, y = np.zeros((MOST_POINTS, DIMENSION)), np.zeros(MOST_POINTS)
-        X[:n], y[:n] = examples, labels
-        queries = jnp.asarray(self.queries())
-        rivals = (_model(self.model), LeastSquares(), Ridge(self.penalty))
-        return Answers(
-            *(
-                np.asarray(
-                    _answers(one, jnp.array(X), jnp.array(y), jnp.array(n), queries)
-                )
-                for one in rivals
-            )
+        empty = MOST_POINTS - len(labels)
+        prompt = (
+            jnp.asarray(np.pad(examples, ((0, empty), (0, 0)))),
+            jnp.asarray(np.pad(labels, (0, empty))),
+            jnp.array(len(labels)),
+            jnp.asarray(self.queries()),
         )
+        rivals = (_model(self.model), LeastSquares(), Ridge(self.penalty))
+        return Answers(*(np.asarray(_answers(one, *prompt)) for one in rivals))
+
+    @property
+    def ridge(self) -> str:
+        """Ridge regression in words."""
+        return f"ridge, penalty {self.penalty:g}"
 
     def filter(self) -> Filter:
         """The spectral filter of the model, on random prompts of as many examples."""
@@ -111,27 +117,22 @@ class Gpt2(Settings):
 
     def moved(self, points: list[dict[str, Any]]) -> "Gpt2":
         """The settings with the points of a board."""
+        short = lambda value: float(f"{value:.3g}")  # noqa: E731
+        places = [(short(one["x"]), short(one["y"])) for one in points]
         if self.space == "line":
-            flat = [_short(one[name]) for one in points for name in ("x", "y")]
-            return dataclasses.replace(self, line=tuple(flat))
-        flat = []
-        for one in points:
-            flat += [_short(one["x"]), _short(one["y"]), float(bool(one.get("flip")))]
-        return dataclasses.replace(self, plane=tuple(flat))
+            return dataclasses.replace(self, line=sum(places, ()))
+        flips = [float(bool(one.get("flip"))) for one in points]
+        flat = [(*place, flip) for place, flip in zip(places, flips, strict=True)]
+        return dataclasses.replace(self, plane=sum(flat, ()))
 
     def points(self) -> list[dict[str, Any]]:
         """The points of a board."""
-        if self.space == "line":
-            pairs = np.array(self.line[: len(self.line) // 2 * 2]).reshape(-1, 2)
-            return [{**FRESH, "x": float(x), "y": float(y)} for x, y in pairs]
-        triples = np.array(self.plane[: len(self.plane) // 3 * 3]).reshape(-1, 3)
         return [
-            {**FRESH, "x": float(x), "y": float(y), "flip": bool(turned > 0.5)}
-            for x, y, turned in triples
+            {**FRESH, "x": x, "y": y, "flip": any(one > 0.5 for one in flip)}
+            for x, y, *flip in self.rows().tolist()
         ]
 
     def code(self) -> str:
-        """Lines that give the numbers of this view."""
         examples, labels = self.prompt()
         k = 1 if self.space == "line" else 2
         shown = np.round(examples[:, :k], 4).tolist()
@@ -160,22 +161,23 @@ curve = probes.spectral_filter(model, prompts)
 """
 
 
-# A point that the user adds.
-FRESH = {"colour": BLUE, "shape": "circle", "flip": False}
+def charts(settings: Gpt2) -> list[Chart]:
+    """All pictures of predictions; the first is that of the prompt."""
+    answers = settings.answers()
+    if settings.space == "line":
+        return [line_chart(settings, answers)]
+    return plane_charts(settings, answers)
 
 
 def line_chart(settings: Gpt2, answers: Answers) -> Chart:
     """Predictions along the line."""
-    x = Axis("x", -LINE, LINE)
-    y = Axis("label y", -LINE, LINE)
-    chart = Chart(
-        x, y, title="Points on a line: drag, add, mislabel", width=720, height=520
-    )
+    x, y = Axis("x", -LINE, LINE), Axis("label y", -LINE, LINE)
+    title = "Points on a line: drag, add, mislabel"
+    chart = Chart(x, y, title=title, width=720, height=520)
     places = settings.queries()[:, 0]
     chart.line(places, answers.least_squares, "least squares", STYLES[2])
-    name = f"ridge, penalty {settings.penalty:g}"
-    chart.line(places, answers.ridge, name, Style(ORANGE, "7 4"))
-    chart.line(places, answers.model, settings.model, Style(VERMILION), 3.0)
+    chart.line(places, answers.ridge, settings.ridge, _RIDGE)
+    chart.line(places, answers.model, settings.model, _MODEL, 3.0)
     return chart
 
 
@@ -186,7 +188,7 @@ def plane_charts(settings: Gpt2, answers: Answers) -> list[Chart]:
     fields = (
         (settings.model, answers.model, 480),
         ("least squares", answers.least_squares, 300),
-        (f"ridge, penalty {settings.penalty:g}", answers.ridge, 300),
+        (settings.ridge, answers.ridge, 300),
         (f"GPT-2 − least squares, ≤ {np.abs(apart).max():.2g}", apart, 300),
     )
     charts = []
@@ -214,14 +216,11 @@ def filter_chart(settings: Gpt2, found: Filter | None) -> Chart:
     chart = Chart(x, Axis("λg(λ)", -0.1, high), title=title, width=640)
     chart.level(1.0, "least squares", STYLES[2])
     tau = settings.penalty / n
-    name = f"ridge, penalty {settings.penalty:g}"
-    chart.line(places, places / (places + tau), name, Style(ORANGE, "7 4"))
+    chart.line(places, places / (places + tau), settings.ridge, _RIDGE)
     if found is not None:
-        grey = Style(VERMILION)
-        chart.band(found.eigenvalues, found.lower, found.upper, "90 % of draws", grey)
-        chart.line(
-            found.eigenvalues, found.value, settings.model, Style(VERMILION), 3.0
-        )
+        lam = found.eigenvalues
+        chart.band(lam, found.lower, found.upper, "90 % of draws", _MODEL)
+        chart.line(lam, found.value, settings.model, _MODEL, 3.0)
     return chart
 
 
@@ -250,5 +249,5 @@ def _answers(
     )(queries)
 
 
-def _short(value: float) -> float:
-    return float(f"{value:.3g}")
+def _padded(places: np.ndarray) -> np.ndarray:
+    return np.pad(places, ((0, 0), (0, DIMENSION - places.shape[1])))

@@ -1,17 +1,17 @@
 """One layer of linear attention: its exact risk, the parts of it, a simulation."""
 
-import dataclasses
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from iclab.evaluation import ErrorCurve, HeavyTails, error_curve
-from iclab.explore._settings import Settings, number, numbers
+from iclab.explore._settings import Limits, Settings
 from iclab.show import STYLES, Axis, Chart, around
 from iclab.show.palette import BRIGHT_BLUE as BLUE, GREEN, ORANGE, PURPLE
 from iclab.tasks import LinearRegression, NoisyLabels, QueryShift
@@ -21,30 +21,9 @@ from iclab.training import trained_lsa
 # Spectra are dragged between these.
 LOWEST, HIGHEST = 0.01, 10.0
 MOST_DIMENSIONS = 8
+Spectrum = Annotated[tuple[float, ...], Limits(LOWEST, HIGHEST, MOST_DIMENSIONS)]
 # Test lengths of the exact curve, and of the simulation.
-EXAMPLES = (
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    8,
-    10,
-    13,
-    16,
-    20,
-    25,
-    32,
-    40,
-    50,
-    64,
-    80,
-    100,
-    130,
-    160,
-    200,
-)
+EXAMPLES = (*range(1, 7), 8, 10, 13, 16, 20, 25, 32, 40, 50, 64, 80, 100, 130, 160, 200)
 SIMULATED = (1, 2, 5, 10, 20, 50, 100, 200)
 _GROUPS, _DRAWS = 16, 200
 
@@ -76,35 +55,32 @@ class OneLayer(Settings):
     is all ones.
     """
 
-    spectrum: tuple[float, ...] = numbers(
-        (2.0, 1.0, 0.5, 0.25, 0.12), LOWEST, HIGHEST, MOST_DIMENSIONS
-    )
-    context_length: int = number(20, 1, 200)
-    noise_std: float = number(0.3, 0.0, 2.0)
-    test: tuple[float, ...] = numbers((), LOWEST, HIGHEST, MOST_DIMENSIONS)
-    query_spectrum: tuple[float, ...] = numbers((), LOWEST, HIGHEST, MOST_DIMENSIONS)
-    task: tuple[float, ...] = numbers((), LOWEST, HIGHEST, MOST_DIMENSIONS)
+    page = "one-layer"
+
+    spectrum: Spectrum = (2.0, 1.0, 0.5, 0.25, 0.12)
+    context_length: Annotated[int, Limits(1, 200)] = 20
+    noise_std: Annotated[float, Limits(0.0, 2.0)] = 0.3
+    test: Spectrum = ()
+    query_spectrum: Spectrum = ()
+    task: Spectrum = ()
 
     def spectra(self) -> tuple[tuple[float, ...], ...]:
         """Of training inputs, test inputs, queries and tasks, all of one dimension."""
         train = self.spectrum or (1.0,)
         test = _fitted(self.test, train)
-        return (
-            train,
-            test,
-            _fitted(self.query_spectrum, test),
-            _fitted(self.task, (1.0,) * len(train)),
-        )
+        query, task = _fitted(self.query_spectrum, test), (1.0,) * len(train)
+        return train, test, query, _fitted(self.task, task)
+
+    def covariances(self) -> list[Array]:
+        """The same as matrices."""
+        return [jnp.diag(jnp.array(one)) for one in self.spectra()]
 
     def resized(self, dimension: int) -> "OneLayer":
         """The same in another dimension; new directions have variance 1."""
         train, test, query, task = (
-            (*one[:dimension], *(1.0,) * (dimension - len(one)))
-            for one in self.spectra()
+            _fitted(one[:dimension], (1.0,) * dimension) for one in self.spectra()
         )
-        return dataclasses.replace(
-            self, spectrum=train, test=test, query_spectrum=query, task=task
-        )
+        return OneLayer(train, self.context_length, self.noise_std, test, query, task)
 
     @classmethod
     def from_points(
@@ -120,20 +96,13 @@ class OneLayer(Settings):
     def parts(self) -> Parts:
         """The exact risk. It is a constant plus a multiple of 1/M, and so is each part:
         two lengths give all."""
-        train, test, query, task = (jnp.diag(jnp.array(one)) for one in self.spectra())
+        train, test, query, task = self.covariances()
         P = optimal_preconditioner(train, self.context_length)
 
+        shift = {"query_covariance": query, "weight_covariance": task}
+
         def at(M: int, noise: float) -> float:
-            return float(
-                lsa_risk(
-                    P,
-                    test,
-                    M,
-                    query_covariance=query,
-                    weight_covariance=task,
-                    noise_variance=noise,
-                )
-            )
+            return float(lsa_risk(P, test, M, **shift, noise_variance=noise))
 
         M = np.array(EXAMPLES)
         one, two = at(1, 0.0), at(2, 0.0)
@@ -143,7 +112,7 @@ class OneLayer(Settings):
 
     def simulated(self) -> ErrorCurve:
         """The trained model itself on sampled prompts, with intervals."""
-        train, test, query, task = (jnp.diag(jnp.array(one)) for one in self.spectra())
+        train, test, query, task = self.covariances()
         prompts = QueryShift(LinearRegression(test, weight_covariance=task), query)
         # As an array the noise is data: another value compiles nothing anew.
         noisy = NoisyLabels(prompts, jnp.array(self.noise_std))
@@ -160,7 +129,6 @@ class OneLayer(Settings):
             )["attention"]
 
     def code(self) -> str:
-        """Lines that give the numbers of this view."""
         (train, test, query, task), sigma = self.spectra(), self.noise_std
         return f"""\
 import jax, jax.numpy as jnp
@@ -183,16 +151,13 @@ curve = evaluation.error_curve(model, prompts, lengths, **options)["attention"]
 
 def risk_chart(parts: Parts, curve: ErrorCurve | None) -> Chart:
     """Exact risk and its parts by the number of examples, the simulation beside."""
-    curves = [parts.risk, [parts.limit / 2]]
-    if curve is not None:
-        curves += [np.asarray(curve.lower), np.asarray(curve.upper)]
-    top = around(curves, "risk", log=True)
+    band = [] if curve is None else [np.asarray(curve.lower), np.asarray(curve.upper)]
+    top = around([parts.risk, [parts.limit / 2], *band], "risk", log=True)
     y = Axis("risk E(ŷ − ⟨w, x⟩)²", max(top.low, top.high / 1e6), top.high, log=True)
     x = Axis("examples M in the test prompt", 1, EXAMPLES[-1], log=True)
     chart = Chart(x, y, title="Exact risk, and where it comes from", width=640)
     if curve is not None:
-        M = np.asarray(curve.lengths)
-        lower, upper = np.asarray(curve.lower), np.asarray(curve.upper)
+        M, (lower, upper) = np.asarray(curve.lengths), band
         chart.band(M, lower, upper, "simulated, 90 %", STYLES[0])
     M = parts.examples
     flat = np.full(len(M), parts.limit)
@@ -210,9 +175,9 @@ def spectrum_chart(dimension: int, shown: Sequence[bool]) -> Chart:
     y = Axis("variance", LOWEST, HIGHEST, log=True)
     chart = Chart(x, y, title="Spectra: drag the points", width=460, height=400)
     for (name, colour, shape), seen in zip(SPECTRA, (True, *shown), strict=True):
-        if not seen:
-            continue
-        chart.points([], [], name, STYLES[0]._replace(colour=colour, marker=shape))
+        if seen:
+            style = STYLES[0]._replace(colour=colour, marker=shape)
+            chart.points([], [], name, style)
     return chart
 
 

@@ -3,14 +3,14 @@
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 
-from iclab.explore._settings import Settings, choice, number
+from iclab.explore._settings import Limits, Settings
 from iclab.models import MultiHeadSoftmax
 from iclab.show import STYLES, Axis, Chart, Style, around, heat_map
 from iclab.show.palette import BRIGHT_GREY as GREY
@@ -39,15 +39,17 @@ class Frame(NamedTuple):
 class Attention(Settings):
     """K tokens of which N are shown, m features, H heads, noise τ."""
 
-    tokens: int = number(12, 3, 24)
-    shown: int = number(6, 1, 16)
-    features: int = number(4, 1, 12)
-    heads: int = number(8, 1, 24)
-    tau: float = number(0.1, 0.01, 2.0)
-    optimiser: str = choice("adam", OPTIMISERS)
-    rate: float = number(0.03, 0.001, 0.2)
-    steps: int = number(1500, 50, 5000)
-    seed: int = number(0, 0, 99)
+    page = "representation"
+
+    tokens: Annotated[int, Limits(3, 24)] = 12
+    shown: Annotated[int, Limits(1, 16)] = 6
+    features: Annotated[int, Limits(1, 12)] = 4
+    heads: Annotated[int, Limits(1, 24)] = 8
+    tau: Annotated[float, Limits(0.01, 2.0)] = 0.1
+    optimiser: Literal["adam", "gradient descent"] = "adam"
+    rate: Annotated[float, Limits(0.001, 0.2)] = 0.03
+    steps: Annotated[int, Limits(50, 5000)] = 1500
+    seed: Annotated[int, Limits(0, 99)] = 0
 
     @property
     def context_length(self) -> int:
@@ -77,12 +79,9 @@ class Attention(Settings):
 
     def ridge(self) -> np.ndarray:
         """The matrix of ridge regression, which training approaches."""
-        task = self.task()
-        return np.asarray(
-            representation_optimum_closed(
-                task.features, self.context_length, task.noise_variance
-            )
-        )
+        task, N = self.task(), self.context_length
+        found = representation_optimum_closed(task.features, N, task.noise_variance)
+        return np.asarray(found)
 
     def first(self) -> Frame:
         """Before the first step."""
@@ -104,11 +103,9 @@ class Attention(Settings):
         return live.last
 
     def code(self) -> str:
-        """Lines that give the numbers of this view."""
-        rates = [float(f"{one * self.rate:.6g}") for one in _RATES]
         rule = f"optax.adam({self.rate})"
         if self.optimiser != "adam":
-            rule = f"training.two_rates({rates[0]}, {rates[1]})"
+            rule = "training.two_rates({}, {})".format(*_rates(self.rate))
         K, m, N = self.tokens, self.features, self.context_length
         keys = f"jax.random.key({self.seed})", f"jax.random.key({self.seed + 1})"
         return f"""\
@@ -131,9 +128,8 @@ def matrix_pictures(frame: Frame, ridge: np.ndarray) -> tuple[str, str]:
     """The matrix of the model and that of ridge regression, on one scale."""
     limit = max(1.0, float(np.abs(ridge).max()))
     names: dict[str, Any] = {"rows": "shown label", "columns": "token", "width": 520}
-    own = heat_map(
-        frame.weights, limit, f"Attention Â after {frame.step} steps", **names
-    )
+    title = f"Attention Â after {frame.step} steps"
+    own = heat_map(frame.weights, limit, title, **names)
     return own, heat_map(ridge, limit, "Ridge regression A", **names)
 
 
@@ -148,14 +144,13 @@ def gap_chart(settings: Attention, frame: Frame, ridge: np.ndarray) -> Chart:
     good = np.where(np.isfinite(gaps) & (gaps > 0), gaps, np.nan)
     y = around([good, [1e-4]], "L − L*, exact", log=True)
     y = Axis(y.label, max(y.low, 1e-14), max(y.high, 1e-3), log=True)
-    chart = Chart(
-        Axis("step", 0, settings.steps), y, title=title, width=620, height=330
-    )
+    x = Axis("step", 0, settings.steps)
+    chart = Chart(x, y, title=title, width=620, height=330)
     every = max(1, len(good) // 400)
     at = np.arange(len(good))[::every]
     chart.line(at, good[::every], settings.optimiser, STYLES[0])
-    tail = [frame.step, frame.step], [y.low, y.high]
-    chart.line(*tail, f"step {frame.step}", Style(GREY, "2 3"), 1.4)
+    here, ends = [frame.step, frame.step], [y.low, y.high]
+    chart.line(here, ends, f"step {frame.step}", Style(GREY, "2 3"), 1.4)
     return chart
 
 
@@ -168,12 +163,12 @@ class _Live(Hook):
         self._task, self._show = task, show
         self.last: Frame | None = None
 
-    def __call__(self, course: Any) -> None:
-        if course.due(self.every) or course.step == course.steps:
+    def __call__(self, run: Any) -> None:
+        if run.due(self.every) or run.step == run.steps:
             task = self._task
-            weights = course.model.weights(task.tokens, task.context_length)
-            gaps = np.asarray(course.losses, float)
-            self.last = Frame(course.step, np.asarray(weights), gaps)
+            weights = run.model.weights(task.tokens, task.context_length)
+            gaps = np.asarray(run.losses, float)
+            self.last = Frame(run.step, np.asarray(weights), gaps)
             self._show(self.last)
 
 
@@ -182,4 +177,9 @@ def _rule(name: str, rate: float) -> optax.GradientTransformation:
     """One object a rule, so that it compiles once."""
     if name == "adam":
         return optax.adam(rate)
-    return two_rates(*(float(f"{one * rate:.6g}") for one in _RATES))
+    return two_rates(*_rates(rate))
+
+
+def _rates(rate: float) -> list[float]:
+    """Those of gradient descent."""
+    return [float(f"{one * rate:.6g}") for one in _RATES]

@@ -12,16 +12,15 @@ app = marimo.App(width="full", app_title="iclab: claims")
 def _():
     import marimo as mo
 
-    from iclab import papers
-    from iclab.explore import _board as widgets, _claims as view, _page as page
+    from iclab.explore import _claims as view, _page as page
 
-    page.head("claims")
-    return mo, page, papers, view, widgets
+    page.head(view.Moved)
+    return mo, page, view
 
 
 @app.cell
 def _(mo, page, view):
-    start, _said = view.Moved.from_query(page.query())
+    start, _said = page.read(view.Moved)
     claim = mo.ui.dropdown(
         [one.id for one in view.claims()],
         value=start.entry.id,
@@ -35,17 +34,13 @@ def _(mo, page, view):
 @app.cell
 def _(claim, mo, view, start):
     chosen = start if claim.value == start.id else view.Moved(id=claim.value)
-    case = mo.ui.dropdown(
-        list(chosen.claim.cases(view.SCALE)),
-        value=chosen.case_name(),
-        label="case",
-    )
+    case = mo.ui.dropdown(list(chosen.cases), value=chosen.case_name, label="case")
     return case, chosen
 
 
 @app.cell
-def _(case, chosen, mo, view):
-    _same = case.value == chosen.case_name()
+def _(case, chosen, mo, page, view):
+    _same = case.value == chosen.case_name
     here = view.Moved(
         chosen.id, case.value, chosen.changes if _same else "", chosen.seed
     )
@@ -62,44 +57,28 @@ def _(case, chosen, mo, view):
             for one in here.parameters()
         }
     )
-    seed = mo.ui.slider(0, 99, value=min(here.seed, 99), label="seed", show_value=True)
+    seed = page.slider("seed", min(here.seed, 99), 0, 99)
     entry = mo.ui.number(1, 40, value=1, label="entry to follow")
     history = view.History()
     return entry, here, history, seed, sliders
 
 
 @app.cell
-def _(mo, view, widgets):
-    distances = mo.ui.anywidget(widgets.board(view.distance_chart(None, "measuring …")))
-    values = mo.ui.anywidget(widgets.board(view.distance_chart(None, "measuring …")))
-    foot = mo.ui.anywidget(widgets.Foot())
+def _(page, view):
+    distances = page.board(view.distance_chart(None, "measuring …"))
+    values = page.board(view.distance_chart(None, "measuring …"))
+    foot = page.foot()
     return distances, foot, values
 
 
 @app.cell
-def _(case, chosen, claim, distances, entry, foot, mo, papers, seed, sliders, values):
-    _entry = chosen.entry
-    _how = dict(papers.method(_entry).steps)
-    _words = [f"**{_entry.id}** — {_entry.statement}"]
-    if _entry.correction:
-        _words.append(f"*Corrected:* {_entry.correction}")
-    _names = {"predict": "Prediction", "measure": "Measurement", "decoy": "Decoy"}
-    _words.append(
-        "\n".join(
-            f"- *{_names[_one]}:* {_how[_one]}" for _one in _names if _one in _how
-        )
-    )
+def _(case, chosen, claim, distances, entry, foot, mo, page, seed, sliders, values):
     mo.vstack(
         [
-            mo.hstack([claim, case], justify="start", gap=2, wrap=True),
-            mo.md("\n\n".join(_words)),
-            mo.hstack(
-                [*sliders.elements.values(), seed, entry],
-                justify="start",
-                gap=2,
-                wrap=True,
-            ),
-            mo.hstack([distances, values], wrap=True),
+            page.row(claim, case),
+            mo.md(chosen.words()),
+            page.row(*sliders.elements.values(), seed, entry),
+            page.row(distances, values, gap=0.5),
             foot,
         ]
     )
@@ -108,14 +87,11 @@ def _(case, chosen, claim, distances, entry, foot, mo, papers, seed, sliders, va
 
 @app.cell
 def _(distances, entry, foot, here, history, mo, page, view, seed, sliders, values):
-    _changes = view.written(sliders.value, here.parameters())
-    settings = view.Moved(here.id, here.linked_case(), _changes, seed.value)
-    foot.widget.show(settings, "claims", settings.code())
-    page.keep(settings)
+    settings = here.moved(sliders.value, seed.value)
+    page.keep(settings, foot)
     try:
         trial = settings.trial()
     except view.Refused as _problem:
-        trial = None
         _said = mo.callout(f"Not with these parameters: {_problem}", kind="warn")
         distances.widget.show(view.distance_chart(None, "no measurement"))
     else:

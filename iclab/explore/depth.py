@@ -12,60 +12,44 @@ app = marimo.App(width="full", app_title="iclab: depth and loops")
 def _():
     import marimo as mo
 
-    from iclab.explore import _board as widgets, _depth as view, _page as page
+    from iclab.explore import _depth as view, _page as page
 
-    page.head("depth")
-    return mo, page, view, widgets
+    page.head(view.Depth)
+    return mo, page, view
 
 
 @app.cell
 def _(mo, page, view):
-    start, _said = view.Depth.from_query(page.query())
-    _sliders = {
-        "dimension": "dimension d",
-        "samples": "examples n",
-        "layers": "layers k",
-        "trained_loops": "loops in training",
-    }
+    start, _said = page.read(view.Depth)
     sliders = mo.ui.dictionary(
-        {
-            _name: mo.ui.slider(
-                *view.Depth.limits(_name),
-                value=getattr(start, _name),
-                label=_label,
-                show_value=True,
-            )
-            for _name, _label in _sliders.items()
-        }
-        | {
-            "noise_std": mo.ui.slider(
-                *(0.0, 2.0, 0.05),
-                value=start.noise_std,
-                label="label noise σ",
-                show_value=True,
-            )
-        }
+        page.sliders(
+            start,
+            dimension="dimension d",
+            samples="examples n",
+            layers="layers k",
+            trained_loops="loops in training",
+            noise_std=("label noise σ", 0.05),
+        )
     )
     page.complaints(_said)
     return sliders, start
 
 
 @app.cell
-def _(mo, view, start, widgets):
-    residuals, depth, loops = (
-        mo.ui.anywidget(widgets.board(_draw(start)))
-        for _draw in (view.residual_chart, view.depth_chart, view.loops_chart)
-    )
-    foot = mo.ui.anywidget(widgets.Foot())
+def _(page, view, start):
+    residuals = page.board(view.residual_chart(start))
+    depth = page.board(view.depth_chart(start))
+    loops = page.board(view.loops_chart(start))
+    foot = page.foot()
     return depth, foot, loops, residuals
 
 
 @app.cell
-def _(depth, foot, loops, mo, residuals, sliders):
+def _(depth, foot, loops, mo, page, residuals, sliders):
     mo.vstack(
         [
-            mo.hstack(sliders.elements.values(), justify="start", gap=2, wrap=True),
-            mo.hstack([residuals, depth, loops], justify="start", wrap=True),
+            page.row(*sliders.elements.values()),
+            page.row(residuals, depth, loops, gap=0.5),
             foot,
         ]
     )
@@ -78,8 +62,7 @@ def _(depth, foot, loops, page, residuals, view, sliders):
     residuals.widget.show(view.residual_chart(settings))
     loops.widget.show(view.loops_chart(settings))
     depth.widget.show(view.depth_chart(settings))
-    foot.widget.show(settings, "depth", settings.code())
-    page.keep(settings)
+    page.keep(settings, foot)
     return
 
 

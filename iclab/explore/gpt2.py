@@ -10,99 +10,80 @@ app = marimo.App(width="full", app_title="iclab: GPT-2")
 
 @app.cell
 def _():
+    import dataclasses
+
     import marimo as mo
 
-    from iclab.explore import _board as widgets, _gpt2 as view, _page as page
+    from iclab.explore import _gpt2 as view, _page as page
 
-    page.head("gpt2")
-    return mo, page, view, widgets
+    page.head(view.Gpt2)
+    return dataclasses, mo, page, view
 
 
 @app.cell
 def _(mo, page, view):
-    start, _said = view.Gpt2.from_query(page.query())
+    start, _said = page.read(view.Gpt2)
     model = mo.ui.dropdown(view.MODELS, value=start.model, label="model")
     space = mo.ui.radio(
         ["line", "plane"], value=start.space, label="points on a", inline=True
     )
-    penalty = mo.ui.slider(
-        *(0.0, 10.0, 0.1), value=start.penalty, label="ridge penalty", show_value=True
-    )
-    w1, w2 = (
-        mo.ui.slider(*(-2.0, 2.0, 0.1), value=_value, label=_name, show_value=True)
-        for _value, _name in ((start.w1, "w₁"), (start.w2, "w₂"))
+    sliders = mo.ui.dictionary(
+        page.sliders(
+            start, penalty=("ridge penalty", 0.1), w1=("w₁", 0.1), w2=("w₂", 0.1)
+        )
     )
     latest = [start]  # a list, so that what is kept in it sets nothing in motion
     page.complaints(_said)
-    return latest, model, penalty, space, start, w1, w2
+    return latest, model, sliders, space, start
 
 
 @app.cell
-def _(latest, mo, view, space, widgets):
-    import dataclasses
-
+def _(dataclasses, latest, page, view, space):
     _here = dataclasses.replace(latest[0], space=space.value)
-    _line = space.value == "line"
-    _answers = _here.answers()
-    _charts = (
-        [view.line_chart(_here, _answers)]
-        if _line
-        else view.plane_charts(_here, _answers)
+    _first, *_rest = view.charts(_here)
+    prompt = page.board(
+        _first,
+        _here.points(),
+        adds=True,
+        counts=True,
+        flips="y" if space.value == "line" else "mark",
+        fresh=view.FRESH,
+        most=view.MOST_POINTS,
     )
-    prompt = mo.ui.anywidget(
-        widgets.board(
-            _charts[0],
-            _here.points(),
-            adds=True,
-            counts=True,
-            flips="y" if _line else "mark",
-            fresh=view.FRESH,
-            most=view.MOST_POINTS,
-        )
-    )
-    fields = [mo.ui.anywidget(widgets.board(_one)) for _one in _charts[1:]]
-    return dataclasses, fields, prompt
+    fields = [page.board(_one) for _one in _rest]
+    return fields, prompt
 
 
 @app.cell
-def _(mo, view, start, widgets):
-    filter_view = mo.ui.anywidget(widgets.board(view.filter_chart(start, None)))
+def _(mo, page, view, start):
+    filter_view = page.board(view.filter_chart(start, None))
     ask = mo.ui.run_button(label="measure the model's filter (seconds)")
-    foot = mo.ui.anywidget(widgets.Foot())
+    foot = page.foot()
     return ask, filter_view, foot
 
 
 @app.cell
-def _(ask, fields, filter_view, foot, mo, model, penalty, prompt, space, w1, w2):
-    _line = space.value == "line"
+def _(ask, fields, filter_view, foot, mo, model, page, prompt, sliders, space):
+    _penalty, *_weights = sliders.elements.values()
     _help = (
         "Points are examples, numbered in the order in which the model sees them. Drag"
         " one; choose *add* (or double-click), *mislabel* or *remove* and click. Keys:"
         " arrows move, f mislabels, Delete removes."
     )
-    if not _line:
+    if space.value == "line":
+        _weights = []
+    else:
         _help += (
             " Labels are w₁x₁ + w₂x₂, of the other sign where a point is hollow. Orange"
             " is positive, purple negative."
         )
+    _fields = mo.vstack([mo.hstack(fields[:2], justify="start"), *fields[2:]])
     mo.vstack(
         [
-            mo.hstack(
-                [model, space, penalty, *([] if _line else [w1, w2])],
-                justify="start",
-                gap=2,
-                wrap=True,
-            ),
+            page.row(model, space, _penalty, *_weights),
             mo.md(_help),
-            mo.hstack(
-                [
-                    prompt,
-                    mo.vstack([mo.hstack(fields[:2], justify="start"), *fields[2:]]),
-                ],
-                justify="start",
-                wrap=True,
-            ),
-            mo.hstack([ask], justify="start"),
+            page.row(prompt, _fields, gap=0.5),
+            page.row(ask),
             filter_view,
             foot,
         ]
@@ -111,27 +92,14 @@ def _(ask, fields, filter_view, foot, mo, model, penalty, prompt, space, w1, w2)
 
 
 @app.cell
-def _(
-    dataclasses, fields, foot, latest, model, page, penalty, prompt, view, space, w1, w2
-):
-    settings = dataclasses.replace(
-        latest[0],
-        model=model.value,
-        space=space.value,
-        penalty=penalty.value,
-        w1=w1.value,
-        w2=w2.value,
-    ).moved(prompt.value["points"])
+def _(dataclasses, fields, foot, latest, model, page, prompt, sliders, space, view):
+    _chosen = {"model": model.value, "space": space.value, **sliders.value}
+    _points = prompt.value["points"]
+    settings = dataclasses.replace(latest[0], **_chosen).moved(_points)
     latest[0] = settings
-    _answers = settings.answers()
-    if settings.space == "line":
-        prompt.widget.show(view.line_chart(settings, _answers))
-    else:
-        _charts = view.plane_charts(settings, _answers)
-        for _widget, _chart in zip([prompt, *fields], _charts, strict=True):
-            _widget.widget.show(_chart)
-    foot.widget.show(settings, "gpt2", settings.code())
-    page.keep(settings)
+    for _widget, _chart in zip([prompt, *fields], view.charts(settings), strict=True):
+        _widget.widget.show(_chart)
+    page.keep(settings, foot)
     return (settings,)
 
 

@@ -12,32 +12,24 @@ app = marimo.App(width="full", app_title="iclab: one layer")
 def _():
     import marimo as mo
 
-    from iclab.explore import _board as widgets, _one_layer as view, _page as page
+    from iclab.explore import _one_layer as view, _page as page
 
-    page.head("one-layer")
-    return mo, page, view, widgets
+    page.head(view.OneLayer)
+    return mo, page, view
 
 
 @app.cell
 def _(mo, page, view):
-    start, _said = view.OneLayer.from_query(page.query())
-    dimension = mo.ui.slider(
-        *(1, view.MOST_DIMENSIONS),
-        value=len(start.spectra()[0]),
-        label="dimension d",
-        show_value=True,
+    start, _said = page.read(view.OneLayer)
+    dimension = page.slider(
+        "dimension d", len(start.spectra()[0]), 1, view.MOST_DIMENSIONS
     )
-    context_length = mo.ui.slider(
-        *view.OneLayer.limits("context_length"),
-        value=start.context_length,
-        label="training length N",
-        show_value=True,
-    )
-    noise_std = mo.ui.slider(
-        *(0.0, 2.0, 0.05),
-        value=start.noise_std,
-        label="label noise σ",
-        show_value=True,
+    prompts = mo.ui.dictionary(
+        page.sliders(
+            start,
+            context_length="training length N",
+            noise_std=("label noise σ", 0.05),
+        )
     )
     shifts = mo.ui.array(
         [
@@ -50,37 +42,35 @@ def _(mo, page, view):
         ]
     )
     page.complaints(_said)
-    return context_length, dimension, noise_std, shifts, start
+    return dimension, prompts, shifts, start
 
 
 @app.cell
-def _(mo, view, start, widgets):
-    risk = mo.ui.anywidget(widgets.board(view.risk_chart(start.parts(), None)))
-    foot = mo.ui.anywidget(widgets.Foot())
+def _(page, view, start):
+    risk = page.board(view.risk_chart(start.parts(), None))
+    foot = page.foot()
     latest = [start]  # a list, so that what is kept in it sets nothing in motion
     return foot, latest, risk
 
 
 @app.cell
-def _(dimension, latest, mo, view, shifts, widgets):
+def _(dimension, latest, page, view, shifts):
     # The board starts anew with another dimension, or another spectrum to drag, from
     # where the points were.
-    spectra = mo.ui.anywidget(
-        widgets.board(
-            view.spectrum_chart(dimension.value, shifts.value),
-            view.spectrum_points(latest[0].resized(dimension.value), shifts.value),
-        )
+    spectra = page.board(
+        view.spectrum_chart(dimension.value, shifts.value),
+        view.spectrum_points(latest[0].resized(dimension.value), shifts.value),
     )
     return (spectra,)
 
 
 @app.cell
-def _(context_length, dimension, foot, mo, noise_std, risk, shifts, spectra):
+def _(dimension, foot, mo, page, prompts, risk, shifts, spectra):
     mo.vstack(
         [
-            mo.hstack([dimension, context_length, noise_std], justify="start", gap=2),
-            mo.hstack(shifts.elements, justify="start", gap=2),
-            mo.hstack([spectra, risk], justify="start", wrap=True),
+            page.row(dimension, *prompts.elements.values()),
+            page.row(*shifts.elements),
+            page.row(spectra, risk, gap=0.5),
             foot,
         ]
     )
@@ -88,14 +78,11 @@ def _(context_length, dimension, foot, mo, noise_std, risk, shifts, spectra):
 
 
 @app.cell
-def _(context_length, foot, latest, noise_std, page, risk, view, spectra):
-    settings = view.OneLayer.from_points(
-        spectra.value["points"], context_length.value, noise_std.value
-    )
+def _(foot, latest, page, prompts, risk, view, spectra):
+    settings = view.OneLayer.from_points(spectra.value["points"], **prompts.value)
     latest[0], parts = settings, settings.parts()
     risk.widget.show(view.risk_chart(parts, None))  # at once; the simulation follows
-    foot.widget.show(settings, "one-layer", settings.code())
-    page.keep(settings)
+    page.keep(settings, foot)
     return parts, settings
 
 

@@ -12,66 +12,49 @@ app = marimo.App(width="full", app_title="iclab: attention over a representation
 def _():
     import marimo as mo
 
-    from iclab.explore import _board as widgets, _page as page, _representation as view
+    from iclab.explore import _page as page, _representation as view
 
-    page.head("representation")
-    return mo, page, view, widgets
+    page.head(view.Attention)
+    return mo, page, view
 
 
 @app.cell
 def _(mo, page, view):
-    start, _said = view.Attention.from_query(page.query())
-    _labels = {
-        "tokens": "tokens K",
-        "shown": "shown N",
-        "features": "features m",
-        "heads": "heads H",
-        "tau": "noise τ",
-        "rate": "rate",
-        "steps": "steps",
-        "seed": "seed",
-    }
-    _steps = {"tau": 0.01, "rate": 0.001, "steps": 50}
-    controls = mo.ui.dictionary(
-        {
-            _name: mo.ui.slider(
-                *(*view.Attention.limits(_name), _steps.get(_name, 1)),
-                value=getattr(start, _name),
-                label=_label,
-                show_value=True,
-            )
-            for _name, _label in _labels.items()
-        }
-        | {
-            "optimiser": mo.ui.dropdown(
-                view.OPTIMISERS, value=start.optimiser, label="by"
-            )
-        }
+    start, _said = page.read(view.Attention)
+    _sliders = page.sliders(
+        start,
+        tokens="tokens K",
+        shown="shown N",
+        features="features m",
+        heads="heads H",
+        tau=("noise τ", 0.01),
+        rate=("rate", 0.001),
+        steps=("steps", 50),
+        seed="seed",
     )
+    _by = mo.ui.dropdown(view.OPTIMISERS, value=start.optimiser, label="by")
+    controls = mo.ui.dictionary({**_sliders, "optimiser": _by})
     train = mo.ui.run_button(label="train")
     page.complaints(_said)
     return controls, start, train
 
 
 @app.cell
-def _(mo, view, start, widgets):
+def _(page, view, start):
     _ridge, _frame = start.ridge(), start.first()
-    gap = mo.ui.anywidget(widgets.board(view.gap_chart(start, _frame, _ridge)))
-    own, target = (
-        mo.ui.anywidget(widgets.Picture(svg=_one))
-        for _one in view.matrix_pictures(_frame, _ridge)
-    )
-    foot = mo.ui.anywidget(widgets.Foot())
+    gap = page.board(view.gap_chart(start, _frame, _ridge))
+    own, target = map(page.picture, view.matrix_pictures(_frame, _ridge))
+    foot = page.foot()
     return foot, gap, own, target
 
 
 @app.cell
-def _(controls, foot, gap, mo, own, target, train):
+def _(controls, foot, gap, mo, own, page, target, train):
     mo.vstack(
         [
-            mo.hstack(controls.elements.values(), justify="start", gap=2, wrap=True),
-            mo.hstack([train], justify="start"),
-            mo.hstack([own, target], justify="start", wrap=True),
+            page.row(*controls.elements.values()),
+            page.row(train),
+            page.row(own, target, gap=0.5),
             gap,
             mo.md(
                 "Orange is positive, purple negative. Column k holds the weights with"
@@ -93,8 +76,7 @@ def _(controls, foot, gap, own, page, view, target):
         gap.widget.show(view.gap_chart(settings, frame, ridge))
 
     show(settings.first())
-    foot.widget.show(settings, "representation", settings.code())
-    page.keep(settings)
+    page.keep(settings, foot)
     return settings, show
 
 

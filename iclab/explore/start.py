@@ -16,7 +16,7 @@ def _():
 
     mo.vstack(
         [
-            mo.md("# iclab explore\nExact formulas, to be touched. Choose a view:"),
+            mo.md("# iclab explore\nExact formulas, moved by sliders. Choose a page:"),
             *(
                 mo.Html(
                     f'<a href="{one.name}/" style="display:block;padding:0.8em 1.1em;'

@@ -22,7 +22,7 @@ from iclab.show.palette import (
     VERMILION as VERMILION,
 )
 
-# A change here draws figures anew and computes none of them again.
+# A change here redraws figures and recomputes none of them.
 __computes__ = False
 
 # Colour and marker of the first curve of a family, the second, …

@@ -1,4 +1,4 @@
-"""What a module of a paper has to offer, held against what the contents say of it.
+"""The claim of a module, compared with what the contents say of it.
 
 Part of every claim's job, like the functions that do them.
 """

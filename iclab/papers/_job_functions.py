@@ -13,14 +13,14 @@ import numpy as np
 
 from iclab.evidence import case_key, run_claim
 from iclab.papers._found import found_claim
-from iclab.runs import parts
+from iclab.runs import job_parts
 
 
 def check_claim(config: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Run the claim `id` of the module `claim`; the result is plain JSON."""
     said = {name: config[name] for name in ("erratum", "remark")}
     claim = found_claim(config["claim"], config["id"], **said)
-    result = run_claim(claim, config["scale"], seed, each=parts)
+    result = run_claim(claim, config["scale"], seed, each=job_parts)
     cases = [case.json() for case in result.cases]
     return {
         "verdict": result.verdict,

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from iclab._reader import checked
+from iclab._reader import checked, read
 from iclab.evidence import Entry, Paper, file_stem, is_key
 from iclab.papers._offers import offered_by_packages
 from iclab.runs import VARIABLE, importable, named_folders, package_folder
@@ -204,6 +204,7 @@ def _open(package: str, folder: Path, origin: str, flag: str) -> OpenPaper:
     try:
         contents = importlib.import_module(f"{package}.contents")
         paper, entries, recipes = _contents(contents)
+        recipes = recipes or {}
         opened = OpenPaper(paper, entries, recipes, package, folder, origin, flag)
         _check(opened)
     except Exception as error:
@@ -228,19 +229,17 @@ def _place(error: Exception, package: str) -> str:
     return f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
 
 
-def _contents(module: ModuleType) -> tuple[Paper, tuple[Entry, ...], dict[str, str]]:
-    paper: Any = getattr(module, "PAPER", None)
-    entries: Any = getattr(module, "ENTRIES", None)
-    recipes: Any = getattr(module, "RECIPES", {})
-    if not isinstance(paper, Paper):
-        raise ValueError("contents.py must have PAPER, a Paper")
-    listed = isinstance(entries, (tuple, list))
-    if not listed or not all(isinstance(one, Entry) for one in entries):
-        raise ValueError("contents.py must have ENTRIES, a tuple of Entry")
-    words = isinstance(recipes, Mapping) and [*recipes, *recipes.values()]
-    if words is False or not all(isinstance(word, str) for word in words):
-        raise ValueError("contents.py: RECIPES must be modules' names by id")
-    return paper, tuple(entries), dict(recipes)
+def _contents(module: ModuleType) -> tuple[Any, ...]:
+    """The paper, the entries and the recipes that a `contents.py` has."""
+    wanted = {
+        "PAPER": Paper,
+        "ENTRIES": tuple[Entry, ...],
+        "RECIPES": Mapping[str, str] | None,
+    }
+    try:
+        return tuple(read(vars(module).get(n), wanted[n], n) for n in wanted)
+    except ValueError as wrong:
+        raise ValueError(f"contents.py: {wrong}") from None
 
 
 def _check(opened: OpenPaper) -> None:

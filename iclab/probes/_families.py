@@ -21,6 +21,7 @@ NEWTON_ITERATIONS = tuple(range(1, 21))
 PRECONDITIONED_STEPS = (1, 2, 3)
 # From this dimension on a free matrix gets one step only: its entries are many.
 _MANY = 16
+MATRIX = "preconditioned gradient descent"
 
 Parameters = Float[np.ndarray, " m"]
 Answer = tuple[Float[np.ndarray, " prompts"], Float[np.ndarray, "prompts m"]]
@@ -48,10 +49,13 @@ def candidates(
 ) -> list[Candidate]:
     """All families in one metric; those without parameters only in the inputs' own."""
     spectra = moments.spectra()
-    lam, trace = spectra.eigenvalues, spectra.trace[:, None]
-    top = float(np.median(lam[:, -1])) or 1.0
+    d = spectra.eigenvalues.shape[1]
+    top = float(np.median(spectra.eigenvalues[:, -1])) or 1.0
 
-    def of(family, steps, size, curve, starts, free=False):
+    def of(family, steps, size, starts, free=False):
+        curve = curve_of(family, steps, free, spectra)
+        assert curve is not None
+
         def predict(theta):
             h, dh = curve(theta)
             return spectra.predictions(h), np.einsum("pdm,pd->pm", dh, spectra.parts)
@@ -59,39 +63,26 @@ def candidates(
         return Candidate(family, steps, size, predict, starts, metric, free)
 
     nothing = np.zeros((1, 0))
-    found = []
-    if metric == "inputs":
-        present = (lam > 0).astype(float)
-        found += [
-            of("zero", None, 0, _constant(np.zeros_like(lam)), nothing),
-            of("least squares", None, 0, _constant(present), nothing),
-        ]
-    found.append(of("averaging", 1, 1, _polynomial(lam, 1), np.ones((1, 1))))
-    taus = top * np.geomspace(1e-6, 1e2, 33)
-    found.append(of("ridge", None, 1, _ridge(lam), np.log(taus[:, None])))
-    times = np.geomspace(0.01, 1e3, 33)[:, None] / top
-    found.append(of("gradient flow", None, 1, _flow(lam), np.log(times)))
-    for k in NEWTON_ITERATIONS:
-        found.append(of("Newton", k, 1, _constant(_newton(lam, trace, k)), nothing))
-    for k in CONSTANT_STEPS:
-        sizes = np.geomspace(0.01, 1.9, 31)[:, None] / top
-        found.append(of("gradient descent", k, 2, _steps(lam, k), sizes))
-    for k in FREE_STEPS:
-        curve, start = _polynomial(lam, k), np.zeros((1, k))
-        found.append(of("gradient descent", k, k + 1, curve, start, True))
-    for k in CONSTANT_CONTRACTIONS:
-        curve = _tied(_contracting(lam, k), k)
-        found.append(of("GD++", k, 3, curve, _pairs(top)))
-    for k in FREE_CONTRACTIONS:
-        curve, start = _contracting(lam, k), _spread(k, top)
-        found.append(of("GD++", k, 2 * k, curve, start, True))
+    taus = np.log((top * np.geomspace(1e-6, 1e2, 33))[:, None])
+    times = np.log(np.geomspace(0.01, 1e3, 33)[:, None] / top)
+    sizes = np.geomspace(0.01, 1.9, 31)[:, None] / top
+    known = ("zero", "least squares") if metric == "inputs" else ()
+    found = [
+        *(of(family, None, 0, nothing) for family in known),
+        of("averaging", 1, 1, np.ones((1, 1))),
+        of("ridge", None, 1, taus),
+        of("gradient flow", None, 1, times),
+        *(of("Newton", k, 1, nothing) for k in NEWTON_ITERATIONS),
+        *(of("gradient descent", k, 2, sizes) for k in CONSTANT_STEPS),
+        *(of("gradient descent", k, k + 1, np.zeros((1, k)), True) for k in FREE_STEPS),
+        *(of("GD++", k, 3, _pairs(top)) for k in CONSTANT_CONTRACTIONS),
+        *(of("GD++", k, 2 * k, _spread(k, top), True) for k in FREE_CONTRACTIONS),
+    ]
     if matrices:
-        d = lam.shape[1]
         for k in PRECONDITIONED_STEPS[: 1 if d >= _MANY else None]:
             size = d * (d + 1) // 2 + k
             predict, start = _preconditioned(moments, k, top)
-            family = "preconditioned gradient descent"
-            found.append(Candidate(family, k, size, predict, start, metric, True))
+            found.append(Candidate(MATRIX, k, size, predict, start, metric, True))
     return found
 
 
@@ -103,27 +94,27 @@ def fixed(
     return Candidate(family, None, 0, lambda theta: answer, np.zeros((1, 0)), metric)
 
 
-def curve_of(
-    family: str, steps: int | None, theta: Parameters, free: bool, spectra: Spectra
-) -> Float[np.ndarray, "prompts d"] | None:
-    """h(λ) of a fitted family elsewhere; None where h is no function of λ alone."""
-    lam = spectra.eigenvalues
-    match family, steps:
-        case "zero", _:
-            return np.zeros_like(lam)
-        case "least squares", _:
-            return (lam > 0).astype(float)
-        case "ridge", _:
-            return _ridge(lam)(theta)[0]
-        case "gradient flow", _:
-            return _flow(lam)(theta)[0]
-        case "averaging", _:
-            return _polynomial(lam, 1)(theta)[0]
-        case "gradient descent", int(k):
-            return (_polynomial(lam, k) if free else _steps(lam, k))(theta)[0]
-        case "GD++", int(k):
+def curve_of(family: str, steps: int | None, free: bool, spectra: Spectra):
+    """θ ↦ h(λ) and ∂h of a family; None for one that is no filter."""
+    lam, k = spectra.eigenvalues, steps or 1
+    match family:
+        case "zero":
+            return _constant(np.zeros_like(lam))
+        case "least squares":
+            return _constant((lam > 0).astype(float))
+        case "averaging":
+            return _polynomial(lam, 1)
+        case "ridge":
+            return _ridge(lam)
+        case "gradient flow":
+            return _flow(lam)
+        case "Newton":
+            return _constant(newton(spectra, k))
+        case "gradient descent":
+            return _polynomial(lam, k) if free else _steps(lam, k)
+        case "GD++":
             curve = _contracting(lam, k)
-            return (curve if free else _tied(curve, k))(theta)[0]
+            return curve if free else _tied(curve, k)
     return None
 
 
@@ -159,8 +150,9 @@ def _flow(lam):
     return curve
 
 
-def _newton(lam, trace, iterations: int):
+def newton(spectra: Spectra, iterations: int) -> Float[np.ndarray, "prompts d"]:
     """Newton's iteration from S/tr(S)² leaves (1 − λ²/tr²) to the power 2ᵏ."""
+    lam, trace = spectra.eigenvalues, spectra.trace[:, None]
     start = np.divide(lam, trace, out=np.zeros_like(lam), where=trace > 0) ** 2
     with np.errstate(divide="ignore"):
         return -np.expm1(2.0**iterations * np.log1p(-start))
@@ -230,13 +222,10 @@ def _preconditioned(moments: Moments, k: int, top: float):
     """w ← w + η_t Q(c − Sw) with Q symmetric, θ = Q's upper half, η₂…η_k (η₁ = 1)."""
     S, c, x = moments.gram, moments.correlation, moments.query
     d = x.shape[1]
-    rows, columns = np.triu_indices(d)
-    both = np.where(rows == columns, 1.0, 2.0) / 2
+    entries = d * (d + 1) // 2
 
     def predict(theta):
-        Q = np.zeros((d, d))
-        Q[rows, columns] = Q[columns, rows] = theta[: len(rows)]
-        eta = np.append(1.0, theta[len(rows) :])
+        Q, eta = symmetric(theta[:entries], d), np.append(1.0, theta[entries:])
         w, residuals = np.zeros_like(c), []
         for t in range(k):
             r = c - np.einsum("pij,pj->pi", S, w)
@@ -249,16 +238,27 @@ def _preconditioned(moments: Moments, k: int, top: float):
             by_eta[:, t] = np.sum((z @ Q) * r, axis=1)
             by_Q += eta[t] * z[:, :, None] * r[:, None, :]
             z = z - eta[t] * np.einsum("pij,pj->pi", S, z @ Q)
-        half = (by_Q + by_Q.transpose(0, 2, 1))[:, rows, columns] * both
-        return np.sum(x * w, axis=1), np.column_stack([half, by_eta[:, 1:]])
+        by = np.column_stack([by_upper_half(by_Q), by_eta[:, 1:]])
+        return np.sum(x * w, axis=1), by
 
-    start = np.append(np.eye(d)[rows, columns] / top, np.ones(k - 1))
+    start = np.append(np.eye(d)[np.triu_indices(d)] / top, np.ones(k - 1))
     return predict, start[None]
 
 
-def matrix_of(theta: Parameters, dimension: int) -> Float[np.ndarray, "d d"]:
-    """The matrix Q of a preconditioned fit."""
-    rows, columns = np.triu_indices(dimension)
-    Q = np.zeros((dimension, dimension))
-    Q[rows, columns] = Q[columns, rows] = theta[: len(rows)]
-    return Q
+def symmetric(
+    entries: Float[np.ndarray, "*draws half"], d: int
+) -> Float[np.ndarray, "*draws d d"]:
+    """The symmetric matrix with these entries in its upper half."""
+    rows, columns = np.triu_indices(d)
+    whole = np.zeros((*entries.shape[:-1], d, d))
+    whole[..., rows, columns] = whole[..., columns, rows] = entries
+    return whole
+
+
+def by_upper_half(
+    by: Float[np.ndarray, "prompts d d"],
+) -> Float[np.ndarray, "prompts half"]:
+    """Derivatives by a symmetric matrix's upper half, from those by all entries."""
+    rows, columns = np.triu_indices(by.shape[1])
+    both = by[:, rows, columns] + by[:, columns, rows]
+    return both * np.where(rows == columns, 0.5, 1.0)

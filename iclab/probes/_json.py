@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from iclab.probes._probe import ContextProbe, Probe
 
 
-def plain(probe: "Probe") -> dict[str, Any]:
+def to_json(probe: "Probe") -> dict[str, Any]:
     """The object that `iclab probe --json` prints."""
     return {
         "model": probe.model,
@@ -53,7 +53,7 @@ def frame(probe: "Probe") -> Any:
         pandas = importlib.import_module("pandas")
     except ImportError:
         raise ImportError("Probe.frame needs pandas: `pip install pandas`") from None
-    rows = list(rows_of(plain(probe)))
+    rows = list(rows_of(to_json(probe)))
     return pandas.DataFrame(rows, columns=["measurement", "index", "value"])
 
 

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from iclab.core import AbstractPredictor, Deep, Prompt, checked, require
 from iclab.probes._bootstrap import Interval, bootstrap_weights, bounds, ratio
+from iclab.probes._families import newton
 from iclab.probes._filter import Filter, context_of, fit_filter
 from iclab.probes._predictions import by_chunks, shortened
 from iclab.probes._spectra import Moments, Spectra
@@ -108,17 +109,15 @@ def layers(
                 fit_filter(test, answers, weights),
             )
         )
-    lam, trace = test.eigenvalues, test.trace[:, None]
+    lam = test.eigenvalues
     step = 1 / float(np.max(lam))
     descent = [test.predictions(1 - (1 - step * lam) ** k) for k in DESCENT]
-    with np.errstate(divide="ignore"):
-        start = np.log1p(-((lam / trace) ** 2))
-        newton = [test.predictions(-np.expm1(2.0**k * start)) for k in NEWTON]
+    iterates = [test.predictions(newton(test, k)) for k in NEWTON]
     return Layers(
         tuple(every),
         step,
         _agreement(read, descent, DESCENT, weights),
-        _agreement(read, newton, NEWTON, weights),
+        _agreement(read, iterates, NEWTON, weights),
     )
 
 

@@ -14,6 +14,7 @@ from jaxtyping import Float
 
 from iclab.core import checked
 from iclab.probes._bootstrap import Interval, bounds, ratio
+from iclab.probes._families import by_upper_half, symmetric
 from iclab.probes._filter import KNOTS, spectrum_knots, spline
 from iclab.probes._spectra import Moments
 
@@ -65,44 +66,42 @@ def fit_preconditioner(
     if not 1 < d < MANY or not np.any(answers):
         return None
     problem = _Problem(moments, answers)
-    everywhere = np.ones(len(answers))
     first = [problem.started(start) for start in (np.eye(d), *starts)]
-    ends = [problem.refined(one, everywhere, _ITERATIONS) for one in first]
-    theta = min(ends, key=problem.loss)
+    ends = [problem.refined(one, np.ones(len(answers)), _ITERATIONS) for one in first]
+    theta = min(ends, key=lambda one: np.sum(problem.residual(one) ** 2))
     # On prompts that were not fitted to, in two halves: with a matrix and without.
     half = np.arange(len(answers)) % 2 == 0
     own, plain = np.empty(len(answers)), np.empty(len(answers))
     for mine in (half, ~half):
         there = (~mine).astype(float)
-        fitted = problem.refined(theta, there, _AGAIN)
-        own[mine] = problem.residual(fitted)[mine] ** 2
-        fixed = problem.refined(first[0], there, _AGAIN, matrix=False)
-        plain[mine] = problem.residual(fixed)[mine] ** 2
+        for errors, start, matrix in ((own, theta, True), (plain, first[0], False)):
+            fitted = problem.refined(start, there, _AGAIN, matrix=matrix)
+            errors[mine] = problem.residual(fitted)[mine] ** 2
     power = answers**2
     left = ratio(own, power, weights)
     r2 = Interval(1 - left.value, 1 - left.upper, 1 - left.lower)
     gain = ratio(plain - own, power, weights)
-    draws = problem.draws(theta, weights)
+    draws, P = problem.draws(theta, weights), problem.matrix(theta)
 
-    def departure(root: Float[np.ndarray, "d d"] | None) -> Interval:
+    def departure(root: Float[np.ndarray, "d d"]) -> Interval:
         def apart(P):
-            Q = P @ P if root is None else root @ P @ P @ root
-            Q = Q * (d / np.trace(Q, axis1=-2, axis2=-1))[..., None, None]
+            Q = _of_trace_d(root @ P @ P @ root)
             return np.linalg.norm(Q - np.eye(d), axis=(-2, -1)) / math.sqrt(d)
 
         lower, upper = bounds(apart(problem.matrix(draws)))
-        return Interval(float(apart(problem.matrix(theta))), float(lower), float(upper))
+        return Interval(float(apart(P)), float(lower), float(upper))
 
-    P = problem.matrix(theta)
-    Q = P @ P
-    back = None if whitening is None else np.linalg.inv(whitening)
     return Preconditioner(
-        Q * d / np.trace(Q),
-        departure(None),
-        None if back is None else departure(back),
+        _of_trace_d(P @ P),
+        departure(np.eye(d)),
+        None if whitening is None else departure(np.linalg.inv(whitening)),
         r2,
         gain,
     )
+
+
+def _of_trace_d(Q: Float[np.ndarray, "*draws d d"]) -> Float[np.ndarray, "*draws d d"]:
+    return Q * (Q.shape[-1] / np.trace(Q, axis1=-2, axis2=-1))[..., None, None]
 
 
 class _Problem:
@@ -113,27 +112,19 @@ class _Problem:
         self._d = moments.query.shape[1]
         self._places = spectrum_knots(moments.spectra(), KNOTS)
         self._basis = spline(self._places)
-        self._rows, self._columns = np.triu_indices(self._d)
 
     def matrix(self, theta: Float[np.ndarray, "*draws m"]):
         """P, symmetric."""
-        P = np.zeros((*theta.shape[:-1], self._d, self._d))
-        entries = theta[..., len(self._places) :]
-        P[..., self._rows, self._columns] = entries
-        P[..., self._columns, self._rows] = entries
-        return P
+        return symmetric(theta[..., len(self._places) :], self._d)
 
     def started(self, P: Float[np.ndarray, "d d"]) -> Float[np.ndarray, " m"]:
         """P scaled to the spectrum of the inputs, with the filter that suits it."""
         P = P * math.sqrt(self._d / np.sum(P**2))
-        theta = np.append(np.ones(len(self._places)), P[self._rows, self._columns])
+        theta = np.append(np.ones(len(self._places)), P[np.triu_indices(self._d)])
         return self.refined(theta, np.ones(len(self._answers)), 1, matrix=False)
 
     def residual(self, theta: Float[np.ndarray, " m"]) -> Float[np.ndarray, " prompts"]:
         return self._answers - self._predict(theta)[0]
-
-    def loss(self, theta: Float[np.ndarray, " m"]) -> float:
-        return float(np.sum(self.residual(theta) ** 2))
 
     def refined(
         self,
@@ -215,7 +206,4 @@ class _Problem:
         back = lambda v: np.einsum("pij,pj->pi", U, value * v)  # noqa: E731
         by_P += back(b)[:, :, None] * m.query[:, None, :]
         by_P += back(a)[:, :, None] * m.correlation[:, None, :]
-        both = by_P + np.swapaxes(by_P, 1, 2)
-        both = both[:, self._rows, self._columns]
-        both[:, self._rows == self._columns] /= 2
-        return features @ theta[:K], np.concatenate([features, both], axis=1)
+        return features @ theta[:K], np.column_stack([features, by_upper_half(by_P)])

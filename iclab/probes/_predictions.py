@@ -21,7 +21,7 @@ def predictions(
 ) -> Float[np.ndarray, "prompts m"]:
     """Predictions from the first `lengths[j]` examples of every prompt, float64."""
     if isinstance(predictor, Foreign):
-        # Straight to the function, so that its mistakes are told in its own words.
+        # Straight to the function, so that its mistakes are shown in its own words.
         prefix = jax.vmap(Prompt.prefix, in_axes=(0, None))
         columns = [predictor.on_batch(prefix(prompts, n)) for n in lengths]
         found = np.stack(columns, axis=1)
@@ -60,7 +60,7 @@ def by_chunks(program, predictor: AbstractPredictor, prompts: Prompt, *arguments
 
 
 def shortened(prompts: Prompt, length: int) -> Prompt:
-    """The prompts with their first `length` examples, and room for no more."""
+    """The prompts with their first `length` examples and no others."""
     parts = (prompts.examples[:, :length], prompts.labels[:, :length])
     return jax.vmap(Prompt)(*parts, prompts.query, prompts.target)
 

@@ -120,7 +120,7 @@ class Probe:
 
     def json(self) -> dict[str, Any]:
         """All numbers in plain lists and dictionaries."""
-        return _json.plain(self)
+        return _json.to_json(self)
 
     def frame(self) -> Any:
         """All numbers as one pandas DataFrame in long form."""
@@ -145,16 +145,16 @@ def probe(
 
     The default task is x ~ N(0, I), y = ⟨w, x⟩, w ~ N(0, I), in `dimension` dimensions
     (the model's own, if it knows it). `contexts` are the numbers of examples, by
-    default d, 2d and 4d as far as the model has room and its `training_context` goes.
-    `report(done, of, what)` is told how far things are.
+    default d, 2d and 4d, at most the model's longest and its `training_context`.
+    `report(done, of, what)` is called when a step begins.
     """
     P = positive_integer(prompts, "prompts")
     require(P >= 64, "prompts", "≥ 64, for intervals to mean something", P)
     others = named_predictors(against or {}, "against")
     task = _task(predictor, task, dimension, P)
     d = task.dimension
-    room = getattr(predictor, "max_examples", None)
-    counts = _contexts(contexts, d, room, training_context)
+    longest = getattr(predictor, "max_examples", None)
+    counts = _contexts(contexts, d, longest, training_context)
     numbers = P * max(*counts, d) * d
     rule = f"few enough for {_MOST:.0e} numbers in all, prompts × examples × dimension"
     require(numbers <= _MOST, "prompts", rule, f"{numbers:.1e}")
@@ -198,8 +198,8 @@ def probe(
         tell("layers")
         inside = layers(predictor, batch, context=main, key=keys[4])
     tell("shifts")
-    longest = max(*counts, 2 * (training_context or counts[-1]))
-    lengths = _lengths(min(longest, room or longest))
+    wanted = max(*counts, 2 * (training_context or counts[-1]))
+    lengths = _lengths(min(wanted, longest or wanted))
     moved = shifts(
         predictor, task, context=main, lengths=lengths, prompts=_FEW, key=keys[5]
     )
@@ -288,8 +288,11 @@ def _closest(curve, fit: FamilyFit, metric: str, spectra: Spectra, weights):
 
 def _curve(curve: Filter, fit: FamilyFit) -> Float[np.ndarray, " knots"] | None:
     places = Spectra(curve.eigenvalues[:, None], np.zeros((len(curve.value), 1)))
-    value = curve_of(fit.name, fit.steps, fit.theta, fit.free, places)
-    return None if value is None else value[:, 0]
+    curve_at = curve_of(fit.name, fit.steps, fit.free, places)
+    # Newton's method depends on the trace too, which single eigenvalues do not have.
+    if curve_at is None or fit.name == "Newton":
+        return None
+    return curve_at(fit.theta)[0][:, 0]
 
 
 def _preconditioner(moments, answers, weights, family, root) -> Preconditioner | None:
@@ -335,18 +338,18 @@ def _task(
 
 
 def _contexts(
-    contexts: Sequence[int] | None, d: int, room: int | None, trained: int | None
+    contexts: Sequence[int] | None, d: int, longest: int | None, trained: int | None
 ) -> tuple[int, ...]:
     if contexts is None:
         # Not past what the model has seen: that is a shift, and measured as one.
-        most = min(room or math.inf, trained or math.inf)
+        most = min(longest or math.inf, trained or math.inf)
         wanted = [int(min(n, most)) for n in (d, 2 * d, 4 * d)]
     else:
         wanted = [positive_integer(n, "contexts") for n in contexts]
         require(bool(wanted), "contexts", "at least one length", "none")
-    if room is not None:
-        rule = f"at most {room}, the model's room"
-        require(max(wanted) <= room, "contexts", rule, max(wanted))
+    if longest is not None:
+        rule = f"at most {longest}, the model's longest context"
+        require(max(wanted) <= longest, "contexts", rule, max(wanted))
     return tuple(sorted(set(wanted)))
 
 

@@ -17,7 +17,7 @@ from iclab.probes._bootstrap import (
     bounds,
     ratio,
 )
-from iclab.probes._families import Candidate, candidates, fixed, matrix_of
+from iclab.probes._families import Candidate, candidates, fixed, symmetric
 from iclab.probes._filter import context_of
 from iclab.probes._predictions import predictions
 from iclab.probes._spectra import Moments
@@ -303,7 +303,7 @@ def _fit(
     if draws is not None:
         tables = [named(one) for one in draws]
         for name, value in parameters.items():
-            if isinstance(value, (float, list)) and value is not None:
+            if isinstance(value, (float, list)):
                 columns = [t[name] for t in tables if t[name] is not None]
                 if len(columns) == len(tables):
                     lower, upper = bounds(np.array(columns))
@@ -387,8 +387,8 @@ def _parameters(
         return {"steps": k, "step_sizes": eta, "contractions": beta}
     if family == "preconditioned gradient descent":
         d = moments.query.shape[1]
-        eta = [1.0, *theta[d * (d + 1) // 2 :].tolist()]
-        Q = matrix_of(theta, d).tolist()
+        half = d * (d + 1) // 2
+        eta, Q = [1.0, *theta[half:].tolist()], symmetric(theta[:half], d).tolist()
         return {"steps": k, "step_sizes": eta, "preconditioner": Q}
     return {}
 

@@ -20,7 +20,8 @@ from iclab.probes._filter import Filter
 from iclab.probes._layers import Layers
 from iclab.probes._selection import NAMED, FamilyChoice, FamilyFit
 from iclab.probes._shifts import Shift
-from iclab.show import counted, share
+from iclab.probes._symmetries import Influence
+from iclab.show import counted, number, share
 from iclab.tasks import AbstractTask, LinearRegression, RandomCovariance
 
 if TYPE_CHECKING:
@@ -120,6 +121,21 @@ def _with_interval(found: Interval) -> str:
     return f"{share(found.value)} ({share(found.lower)}–{share(found.upper)})"
 
 
+def _change(found: Interval) -> str:
+    """How much predictions change, in mean square."""
+    if found.value < 10:
+        return f"changed by {_with_interval(found)}"
+    ends = f"{number(found.lower, 2)}–{number(found.upper, 2)}"
+    return f"the squared prediction grows {number(found.value, 2)}-fold ({ends})"
+
+
+def _outlier(found: Influence) -> str:
+    linear = found.linearity.value
+    other = f"{linear:.2g} of what a linear method does"
+    other = "a linear method: the same" if abs(linear - 1) < 0.005 else other
+    return f"{found.change.value:.2g}-fold ({other})"
+
+
 def summary(probe: "Probe") -> str:
     """One screen: verdicts and a table."""
     lines = [f"{probe.model}: d = {probe.dimension}, {probe.task}", ""]
@@ -150,7 +166,7 @@ def findings(probe: "Probe") -> list[str]:
         linearity = probe.influence.linearity.value
         found.append(
             f"It is not linear in the labels ({share(labels)} of its predictions), and"
-            f" an outlier moves it by {linearity:.2g} of what a linear method would."
+            f" an outlier changes them by {linearity:.2g} of what a linear method does."
         )
     if broken["order"].lower > _SEEN:
         found.append(
@@ -234,7 +250,9 @@ def _numbers(probe: "Probe") -> list[str]:
     if here.family.close:
         found.append(f"- as close within the error: {', '.join(here.family.close)}")
     unexplained = max(1 - here.filter.r2.value, 0.0)
-    found.append(f"- no filter explains {share(unexplained)} of its predictions")
+    found.append(
+        f"- {share(unexplained)} of its predictions are explained by no filter"
+    )
     own = here.preconditioner
     if own is not None and own.earned:
         apart = own.departure
@@ -247,10 +265,9 @@ def _numbers(probe: "Probe") -> list[str]:
     if kept:
         found.append(f"- keeps to within round-off: {', '.join(kept)}")
     for one in broken:
-        found.append(f"- {one.name}: off by {_with_interval(one.violation)}")
+        found.append(f"- {one.name}: {_change(one.violation)}")
     found.append(
-        f"- one outlier of 10 σ moves it by {probe.influence.change.value:.2g} of its"
-        f" size, {probe.influence.linearity.value:.2g} of what a linear method would"
+        f"- one outlier of 10 σ changes the prediction {_outlier(probe.influence)}"
     )
     found.append(
         f"- not linear in the query by {_with_interval(probe.weights.nonlinearity)};"

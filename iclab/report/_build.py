@@ -119,7 +119,7 @@ def environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "rich": _text.rich,
-        "plain": _text.plain,
+        "without_braces": _text.without_braces,
         "mathml": _text.mathml,
         "number": show.number,
         "duration": show.duration,
@@ -128,7 +128,7 @@ def environment() -> jinja2.Environment:
         "in_words": _pictures.in_words,
         "counts": _counts,
     }
-    environment.globals |= {"times": TIMES, "palette": show.palette}
+    environment.globals |= {"times": TIMES}
     return environment
 
 
@@ -144,8 +144,11 @@ def _by_weight(some: Iterable[Item]) -> list[Item]:
     return sorted(some, key=lambda item: weights[item.entry.erratum_class or "false"])
 
 
-def asset(name: str) -> str:
-    """A file that pages need beside them; style sheets begin with the colours."""
+def asset(name: str, selector: str = ":root") -> str:
+    """A file that pages need beside them; style sheets begin with the colours.
+
+    Those are variables of the elements that `selector` names.
+    """
     templates = resources.files("iclab.report") / "templates"
     text = (templates / name).read_text(encoding="utf-8")
-    return show.palette.css() + text if name.endswith(".css") else text
+    return show.palette.css(selector) + text if name.endswith(".css") else text

@@ -11,7 +11,7 @@ from iclab._files import read_inside
 from iclab._reader import checked
 from iclab.evidence import ERRATUM_CLASSES, Entry
 from iclab.papers import UnknownId, select
-from iclab.report._build import environment
+from iclab.report._build import asset, environment
 from iclab.report._items import Item
 from iclab.results import Facts, Record, Run
 
@@ -103,8 +103,9 @@ def _html(found: Sequence[Finding]) -> str:
     """Records on a page of their own style, without a file beside them."""
     pages = environment()
     pages.globals |= {"classes": ERRATUM_CLASSES}
+    css = asset("findings.css", ".iclab-findings")
     items = [(item := _item(one), _picture(item)) for one in found]
-    return pages.get_template("findings.html").render(items=items)
+    return pages.get_template("findings.html").render(items=items, css=css)
 
 
 def _item(record: Finding) -> Item:

@@ -21,8 +21,8 @@ from iclab.show import counted, duration, of
 VERDICTS: Mapping[str, str] = {
     "holds": (
         "The prediction lies inside the error bar of the measurement, and a decoy, a"
-        " plausible but wrong statement, lies outside. Of a figure: the main sentences"
-        " that its paper says of it are seen."
+        " plausible but wrong statement, lies outside. Of a figure: its paper's main"
+        " statements about it are confirmed."
     ),
     "corrected": (
         "The statement fails as printed and holds as corrected; both were run. Of a"
@@ -39,8 +39,8 @@ VERDICTS: Mapping[str, str] = {
     ),
     "exploratory": (
         "Of a figure: what we find is there, but a main sentence of its paper is not"
-        " seen or not tested at these sizes and settings, which are not the paper's:"
-        " they decide nothing. So it is with settings that a user has changed."
+        " confirmed or not tested at these sizes and settings, which are not the"
+        " paper's: they decide nothing. So it is with settings that a user has changed."
     ),
     "missing": (
         "Listed in the contents of its paper, and not run into this folder yet. That is"
@@ -134,7 +134,7 @@ class Item:
 
     @property
     def printed(self) -> Sequence[CaseResult]:
-        """Cases of the statement as printed, or of a slip beside it, which fail."""
+        """Cases of the statement as printed, or of a misprint nearby, which fail."""
         every = [*self._of("cases", ()), *self._of("slips", ())]
         return [case for case in every if case.printed]
 
@@ -259,7 +259,7 @@ def opening(run: Run) -> str:
         text += f" on {when}"
     if known.seconds is not None:
         text += f" in {duration(known.seconds)}"
-        text += ", mostly with results from before" if _kept(run) else ""
+        text += ", mostly with cached results" if _kept(run) else ""
     if machine := _machine(known):
         text += f", on {machine}"
     version = (known.versions or {}).get("iclab")
@@ -306,7 +306,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("Started", _moment(known.started)),
         ("Finished", _moment(known.finished) or _unfinished(known)),
         ("Took", took),
-        ("Work", f"{duration(_work(run))} of computing, results from before included"),
+        ("Work", f"{duration(_work(run))} of computing, cached results included"),
         ("Times", TIMES),
         ("Machine", _machine(known)),
         ("Python", known.python or ""),

@@ -40,7 +40,7 @@ def _tag(mark: re.Match[str]) -> str:
     return f"<{name}>{inside}</{name}>"
 
 
-def plain(text: str) -> str:
+def without_braces(text: str) -> str:
     """Text without the marks that a reader cannot see, for alt texts and tables."""
     return re.sub(r"([_^])\{([^{}]*)\}", r"\1\2", text)
 

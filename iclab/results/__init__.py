@@ -59,9 +59,10 @@ from iclab.results._record import (
     file_names as file_names,
     last_line as last_line,
     read_record as read_record,
+    scatter as scatter,
 )
-from iclab.results._scatter import Scatter as Scatter, scatter as scatter
-from iclab.results._schema import Fields as Fields, Wrong as Wrong
+from iclab.results._scatter import Scatter as Scatter
+from iclab.results._schema import Wrong as Wrong
 
 # Keeps what others compute: no part of the names of jobs.
 __computes__ = False

@@ -58,8 +58,7 @@ def _claim(record: Record) -> Arrays:
 
 
 def _figure(record: Record, folder: Path) -> Arrays:
-    kept = stored_tables(record, folder)
-    if kept is not None:
+    if (kept := stored_tables(record, folder)) is not None:
         return kept
     name = record.file("csv")
     if name is not None:
@@ -96,29 +95,22 @@ def stored_tables(record: Record, folder: Path) -> Arrays | None:
 
 def _tables(text: str) -> Arrays:
     """Tables of a CSV file in long form, for folders whose records name no jobs."""
-    numbers: dict[str, dict[str, dict[tuple[int, ...], str]]] = {}
+    entries: dict[tuple[str, str], dict[tuple[int, ...], Any]] = {}
     for row in csv.DictReader(io.StringIO(text, newline="")):
         place = tuple(map(int, row["index"].split()))
-        columns = numbers.setdefault(row["table"], {})
-        columns.setdefault(row["column"], {})[place] = row["value"]
-    return {
-        table: {column: _filled(values) for column, values in columns.items()}
-        for table, columns in numbers.items()
-    }
+        column = entries.setdefault((row["table"], row["column"]), {})
+        column[place] = _parsed(row["value"])
+    tables: Arrays = {}
+    for (table, column), values in entries.items():
+        shape = tuple(1 + last for last in max(values))
+        if list(values) != list(np.ndindex(shape)):
+            raise ValueError("entries are missing")
+        array = np.array(list(values.values())).reshape(shape)
+        tables.setdefault(table, {})[column] = array
+    return tables
 
 
-def _filled(values: Mapping[tuple[int, ...], str]) -> np.ndarray:
-    """The array of a column, from its entries and their places."""
-    shape = tuple(1 + max(axis) for axis in zip(*values, strict=True))
-    if np.prod(shape, dtype=object) != len(values):
-        raise ValueError("entries are missing")
-    array = np.empty(shape, dtype=object)
-    for place, word in values.items():
-        array[place] = _number(word)
-    return np.array(array.tolist())
-
-
-def _number(word: str) -> bool | int | float | str:
+def _parsed(word: str) -> bool | int | float | str:
     if word in ("True", "False"):
         return word == "True"
     for kind in (int, float):
@@ -129,11 +121,6 @@ def _number(word: str) -> bool | int | float | str:
     return word
 
 
-def _real(value: Any) -> float | str:
-    """A number as a float, so that the column of values has one type."""
-    return str(value) if isinstance(value, str) else float(value)
-
-
 def _frame(tables: Mapping[str, Mapping[str, np.ndarray]]) -> Any:
     try:
         pandas = importlib.import_module("pandas")
@@ -141,7 +128,13 @@ def _frame(tables: Mapping[str, Mapping[str, np.ndarray]]) -> Any:
         remedy = "`pip install pandas`, or leave `frame` out"
         raise ImportError(f"load: `frame` needs pandas: {remedy}") from None
     rows = [
-        (table, column, " ".join(map(str, place)), _real(value))
+        # Numbers are floats, so that the column of values has one type.
+        (
+            table,
+            column,
+            " ".join(map(str, place)),
+            str(value) if isinstance(value, str) else float(value),
+        )
         for table, columns in tables.items()
         for column, values in columns.items()
         for place, value in np.ndenumerate(values)

@@ -1,14 +1,14 @@
-"""Two folders of results held against each other."""
+"""Two folders of results compared."""
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from iclab._reader import checked, require
-from iclab.evidence import CaseResult, Evidence
+from iclab.evidence import as_json
 from iclab.results._folder import Run
 from iclab.results._record import Record
 
@@ -36,12 +36,7 @@ class Moved:
 
     def json(self) -> dict[str, Any]:
         """As the command line prints it."""
-        return {
-            "name": self.name,
-            "before": _plain(self.before),
-            "after": _plain(self.after),
-            "bars": None if self.bars is None else _plain(self.bars),
-        }
+        return {name: as_json(value) for name, value in asdict(self).items()}
 
 
 @checked
@@ -57,23 +52,20 @@ class Pair:
     same: int = 0
 
     def __post_init__(self):
-        both = self.before is not None and self.after is not None
         rule, found = "none where a record is not there", len(self.moved)
-        require(both or not self.moved, "moved", rule, found)
+        require(self.both or not self.moved, "moved", rule, found)
 
     @property
     def both(self) -> bool:
-        """Whether there are two records to hold against each other."""
+        """Whether there are two records to compare."""
         return self.before is not None and self.after is not None
 
     @property
     def differs(self) -> bool:
         """Whether the verdicts are different ones."""
-        return (
-            self.before is not None
-            and self.after is not None
-            and self.before.verdict != self.after.verdict
-        )
+        if self.before is None or self.after is None:
+            return False
+        return self.before.verdict != self.after.verdict
 
     @property
     def identical(self) -> bool:
@@ -120,7 +112,7 @@ class Comparison:
 
 @checked
 def compare(before: Run, after: Run) -> Comparison:
-    """Hold the records of two runs against each other, item by item."""
+    """Compare the records of two runs, item by item."""
     ids = dict.fromkeys([*before.records, *after.records])
     pairs = [pair(id, before.records.get(id), after.records.get(id)) for id in ids]
     return Comparison(before, after, tuple(pairs))
@@ -144,13 +136,18 @@ def pair(id: str, before: Record | None, after: Record | None) -> Pair:
 
 
 def farthest(
-    name: str, before: np.ndarray, after: np.ndarray, bar: np.ndarray | None
+    name: str,
+    before: np.ndarray,
+    after: np.ndarray,
+    bar: np.ndarray | None,
+    *,
+    rounding: float = _ROUNDING,
 ) -> Moved | None:
     """The entry that moved farthest, if that is farther than its error bar."""
     with np.errstate(all="ignore"):
         change = np.abs(after - before)
         size = np.maximum(np.abs(before), np.abs(after))
-        unseen = (before == after) | (change <= _ROUNDING * size)
+        unseen = (before == after) | (change <= rounding * size)
         unseen |= np.isnan(before) & np.isnan(after)
         share = np.where(unseen, 0.0, change / (size * SHARE if bar is None else bar))
     share = np.where(np.isnan(share), math.inf, share)
@@ -162,55 +159,42 @@ def farthest(
     return Moved(name + where, float(before[place]), float(after[place]), bars)
 
 
+def floats(value: Any) -> np.ndarray:
+    """Numbers of a record as an array."""
+    return np.asarray(value, float)
+
+
 def _numbers(
     before: Record, after: Record
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray | None]]:
     """Names, both values and the common error bar of what two records share."""
-    ours, theirs = _by_case(before), _by_case(after)
+    ours, theirs = (
+        {case.title: case for case in record.every_case} for record in (before, after)
+    )
     for name in [name for name in ours if name in theirs]:
-        one, other = ours[name], theirs[name]
-        values = [_array(case.measured) for case in (one, other)]
-        if values[0].shape == values[1].shape:
-            try:
-                bars = [
-                    np.broadcast_to(_array(case.error), values[0].shape)
-                    for case in (one, other)
-                ]
-            except ValueError:  # a bar of another shape belongs to something else
-                continue
-            yield name, values[0], values[1], bars[0] + bars[1]
-    numbers = [_by_statement(record) for record in (before, after)]
+        cases = (ours[name], theirs[name])
+        one, other = (floats(case.measured) for case in cases)
+        try:
+            bars = [np.broadcast_to(floats(case.error), one.shape) for case in cases]
+        except ValueError:  # a bar of another shape belongs to something else
+            continue
+        if one.shape == other.shape:
+            yield name, one, other, bars[0] + bars[1]
+    tests = [
+        {one.statement: one.value for one in record.tests} for record in (before, after)
+    ]
     spread = _spread(before, after)
-    for name in [name for name in numbers[0] if name in numbers[1]]:
-        one, other = (_array(found[name].value) for found in numbers)
-        bar = spread.get(name)
-        yield name, one, other, None if bar is None else _array(bar)
+    for name in [name for name in tests[0] if name in tests[1]]:
+        one, other = (floats(found[name]) for found in tests)
+        yield name, one, other, spread.get(name)
 
 
-def _by_case(record: Record) -> Mapping[str, CaseResult]:
-    return {case.title: case for case in (*record.cases, *record.slips)}
-
-
-def _by_statement(record: Record) -> Mapping[str, Evidence]:
-    tests = [test for sentence in record.paper_statements for test in sentence.tests]
-    return {one.statement: one for one in (*record.evidence, *tests)}
-
-
-def _spread(before: Record, after: Record) -> dict[str, float]:
+def _spread(before: Record, after: Record) -> dict[str, np.ndarray]:
     """How far apart numbers of a figure are for several seeds, where that is known."""
-    found: dict[str, float] = {}
-    for record in (before, after):
-        known = record.scatter
-        for name in () if known is None else known.numbers:
-            ends = None if known is None else known.spread(name)
-            if ends is not None:
-                found[name] = max(found.get(name, 0.0), ends[2] - ends[0])
+    found: dict[str, np.ndarray] = {}
+    for scatter in filter(None, (before.scatter, after.scatter)):
+        for name in scatter.numbers:
+            if (ends := scatter.spread(name)) is not None:
+                wide = floats(ends[2] - ends[0])
+                found[name] = np.maximum(found.get(name, 0.0), wide)
     return found
-
-
-def _array(value: Any) -> np.ndarray:
-    return np.asarray(value, float)
-
-
-def _plain(number: float) -> float | str:
-    return number if math.isfinite(number) else str(number)

@@ -5,28 +5,18 @@ them. It is only compared with what this program would do.
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
 
-from iclab._files import (
-    is_signed,
-    read_inside,
-    see_free,
-    sha256,
-    signed,
-    write_inside,
-)
+from iclab._files import is_signed, read_inside, see_free, sha256, write_inside
 from iclab._reader import Json, checked
-from iclab.evidence import FigureResult, Verdict
-from iclab.results._record import file_names, read_findings
-from iclab.results._schema import Fields, Wrong
+from iclab.evidence import FigureResult
+from iclab.results._record import file_names
+from iclab.results._schema import Digest, Line, Wrong, file_sum, from_json, write_signed
 
 _FORMAT = 4
 _MADE = ("scale", "seed", "retrain", "device", "precision")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @checked
@@ -67,15 +57,12 @@ def read_drawn(folder: Path, id: str) -> Drawn | None:
         whole = False
     if not whole:
         raise Wrong("it was altered: its checksum does not match")
-    fields = Fields(found)
-    files = fields.mapping("files", "checksums", _checksum)
+    files = from_json(found.get("files"), Mapping[str, Digest], "files")
     if not set(files) <= set(file_names(id)):
         raise Wrong("`files` must be those of this figure")
-    evidence, said, missing = read_findings(fields)
-    verdict: Verdict = fields.one_of("verdict", get_args(Verdict))
-    result = FigureResult(id, verdict, evidence, said, missing)
+    result = from_json({**found, "id": id}, FigureResult)
     made = {name: found[name] for name in _MADE if name in found}
-    return Drawn(fields.text("source"), files, result, made)
+    return Drawn(from_json(found.get("source"), Line, "source"), files, result, made)
 
 
 @checked
@@ -118,7 +105,8 @@ def note_made(folder: Path, id: str, drawn: Drawn, made: Json) -> None:
 @checked
 def altered(folder: Path, drawn: Drawn) -> list[str]:
     """Files that are not there as they were written."""
-    return [name for name, known in drawn.files.items() if _sum(folder, name) != known]
+    files = drawn.files.items()
+    return [name for name, known in files if file_sum(folder, name) != known]
 
 
 def _write(folder: Path, id: str, drawn: Drawn) -> None:
@@ -133,8 +121,7 @@ def _write(folder: Path, id: str, drawn: Drawn) -> None:
         "missing": list(result.missing),
         **drawn.made,
     }
-    text = json.dumps(signed(manifest), indent=1, ensure_ascii=False)
-    write_inside(folder, _name(id), text + "\n")
+    write_signed(folder, _name(id), manifest)
 
 
 def _is_manifest(folder: Path, id: str) -> bool:
@@ -145,18 +132,5 @@ def _is_manifest(folder: Path, id: str) -> bool:
     return isinstance(found, dict) and {"format", "source", "files"} <= found.keys()
 
 
-def _sum(folder: Path, name: str) -> str | None:
-    try:
-        return sha256(read_inside(folder, name))
-    except OSError:
-        return None
-
-
 def _name(id: str) -> str:
     return f"figures/{id}.json"
-
-
-def _checksum(value: Any) -> str:
-    if not isinstance(value, str) or _SHA256.fullmatch(value) is None:
-        raise ValueError
-    return value

@@ -4,9 +4,9 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from iclab import DEFAULT_FOLDER as DEFAULT_FOLDER
 from iclab._files import (
@@ -18,10 +18,10 @@ from iclab._files import (
     write_inside,
 )
 from iclab._reader import Json, Seconds, Seed, Whole, checked, is_json, require, short
-from iclab.evidence import SCALES, Scale
+from iclab.evidence import Scale
 from iclab.results._lock import locked
 from iclab.results._record import Failure, Record, read_record
-from iclab.results._schema import Fields, Wrong, one_line, shown
+from iclab.results._schema import Moment, Wrong, from_json
 
 RESULTS = "results.json"
 # The first format had no number; its records did not say their scale.
@@ -46,8 +46,8 @@ class Facts:
     ids: tuple[str, ...] | None = None
     scale: Scale = "desk"
     seed: Seed = 0
-    started: str | None = None
-    finished: str | None = None
+    started: Moment | None = None
+    finished: Moment | None = None
     seconds: Seconds | None = None
     cluster: bool | None = None
     processes: Whole | None = None
@@ -93,13 +93,19 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
     records: dict[str, Record] = {}
     for place, value in enumerate(found["results"]):
         try:
-            record = _record(value)
+            if isinstance(value, dict) and "sha256" not in value:
+                raise Wrong("it has no checksum")
+            if isinstance(value, dict) and not is_signed(value):
+                raise Wrong("it was altered: its checksum does not match")
+            record = read_record(value)
             if record.id in records:
                 raise Wrong("it is there twice")
             records[record.id] = record
         except _WHAT_READING_RAISES as reason:
-            name = _name(value, place)
-            problems.append(f"{path}: {name} is left out: {_said(reason)}")
+            id = value.get("id") if isinstance(value, dict) else None
+            name = f" ({short(id)})" if isinstance(id, str) else ""
+            text = f"record {place + 1}{name} is left out: {_said(reason)}"
+            problems.append(f"{path}: {text}")
     return Run(Path(folder), _facts(found, path, problems), records, tuple(problems))
 
 
@@ -215,63 +221,32 @@ def _object(folder: Path) -> Mapping[str, Any]:
     except _WHAT_READING_RAISES as reason:
         raise _not_ours(path, f"it is not JSON ({_said(reason)})") from None
     if not isinstance(found, dict):
-        raise _not_ours(path, f"it must be an object, got {shown(found)}")
+        raise _not_ours(path, f"it must be an object, got {short(found)}")
     format, records = found.get("format"), found.get("results")
-    if format is None and not isinstance(records, list):
-        raise _not_ours(path, f"`results` must be a list, got {shown(records)}")
     if isinstance(format, bool) or not isinstance(format, int | None):
-        raise _not_ours(path, f"`format` must be {FORMAT}, got {shown(format)}")
+        raise _not_ours(path, f"`format` must be {FORMAT}, got {short(format)}")
+    if format in (FORMAT, None) and not isinstance(records, list):
+        raise _not_ours(path, f"`results` must be a list, got {short(records)}")
     if format != FORMAT:
         raise NoResults(
-            f"{path} is of another version of iclab (format {shown(format or 1)}, here"
+            f"{path} is of another version of iclab (format {short(format or 1)}, here"
             f" {FORMAT}): move it away, or use another folder"
         )
-    if not isinstance(records, list):
-        raise _not_ours(path, f"`results` must be a list, got {shown(records)}")
     return found
 
 
 def _not_ours(path: Path, reason: str) -> NoResults:
-    remedy = "move it away, and `iclab reproduce` writes it again from the store"
+    remedy = "move it away, and `iclab reproduce` writes it again from its cache"
     return NoResults(f"{path} is not what `iclab reproduce` writes: {reason}; {remedy}")
-
-
-def _record(value: Any) -> Record:
-    if isinstance(value, dict) and "sha256" not in value:
-        raise Wrong("it has no checksum")
-    if isinstance(value, dict) and not is_signed(value):
-        raise Wrong("it was altered: its checksum does not match")
-    return read_record(value)
-
-
-def _name(value: Any, place: int) -> str:
-    """What to call a record that cannot be read."""
-    id = value.get("id") if isinstance(value, dict) else None
-    return f"record {place + 1}" + (f" ({shown(id)})" if isinstance(id, str) else "")
 
 
 def _facts(found: Mapping[str, Any], path: Path, problems: list[str]) -> Facts:
     """Facts of the last run; one that cannot be read is named, and not known."""
-    fields = Fields(found)
-    readers: dict[str, Callable[[], Any]] = {
-        "ids": lambda: fields.texts("ids", None),
-        "scale": lambda: fields.one_of("scale", SCALES, "desk"),
-        "seed": lambda: fields.whole("seed", 0),
-        "started": lambda: fields.moment("started", None),
-        "finished": lambda: fields.moment("finished", None),
-        "seconds": lambda: fields.seconds("seconds", None),
-        "cluster": lambda: fields.flag("cluster", None),
-        "processes": lambda: fields.whole("processes", None),
-        "cores": lambda: fields.whole("cores", None),
-        "python": lambda: fields.text("python", None),
-        "platform": lambda: fields.text("platform", None),
-        "versions": lambda: fields.mapping("versions", "versions", _version, None),
-        "commit": lambda: fields.text("commit", None),
-    }
-    known = {}
-    for name, read in readers.items():
+    hints = get_type_hints(Facts, include_extras=True)
+    known: dict[str, Any] = {}
+    for name in [one.name for one in fields(Facts) if one.name in found]:
         try:
-            known[name] = read()
+            known[name] = from_json(found[name], hints[name], name)
         except _WHAT_READING_RAISES as reason:
             problems.append(f"{path}: {_said(reason)}; going on without")
     started, finished = known.get("started"), known.get("finished")
@@ -280,10 +255,6 @@ def _facts(found: Mapping[str, Any], path: Path, problems: list[str]) -> Facts:
         problems.append(f"{path}: {text}; going on without")
         del known["finished"]
     return Facts(**known)
-
-
-def _version(value: Any) -> str | None:
-    return None if value is None else one_line(value)
 
 
 def _said(reason: Exception) -> str:

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import secrets
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,15 +14,14 @@ from iclab._files import is_signed, now, read_inside, sha256, signed, write_insi
 from iclab._reader import checked
 from iclab.results._drawn import read_drawn
 from iclab.results._folder import FORMAT, RESULTS, Run
+from iclab.results._lock import LOCK
 from iclab.results._record import Record
-from iclab.results._schema import Fields, Wrong, one_line
+from iclab.results._schema import Wrong, file_sum, from_json, write_signed
 from iclab.show import size
 
 MANIFEST = "manifest.json"
 # By this, and by its checksum, a folder is known to be a record that we wrote.
 _FORMAT = "iclab record 1"
-# What reading records leaves in them, empty: a lock.
-_LOCK = ".lock"
 # How the names end of what is being written, and of what makes way for it.
 _ENDS = ("draft", "old")
 
@@ -66,7 +66,7 @@ def keep_record(
     except BaseException:
         if aside.exists() and not place.exists():
             aside.rename(place)
-        _remove(draft, [*_listed(draft)])
+        shutil.rmtree(draft, ignore_errors=True)
         raise
     _remove(aside, older)
     return manifest
@@ -103,32 +103,18 @@ def _write(run: Run, place: Path, entries: list[str]) -> dict[str, Any]:
     known = {_name(one) for one in left_out}
     known |= {name for record in records for name in record.files}
     left_out += [one for one in _left_out_before(run) if _name(one) not in known]
-    manifest = _manifest(run, records, entries)
+    manifest = {"format": _FORMAT, **_manifest(run, records, entries)}
     manifest |= {"left_out": left_out, "bytes": size + len(text.encode())}
-    return _sign(place, manifest, sums)
-
-
-def _sign(
-    place: Path, manifest: Mapping[str, Any], sums: Mapping[str, str]
-) -> dict[str, Any]:
-    """Write the manifest of a record, which says that it is one and names its files."""
-    plain = json.loads(json.dumps(manifest, default=dict))
-    whole = signed({"format": _FORMAT, **plain, "files": dict(sums)})
-    text = json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
-    write_inside(place, MANIFEST, text)
-    return whole
+    return write_signed(place, MANIFEST, manifest | {"files": sums})
 
 
 def _see_apart(source: Path, place: Path) -> None:
     """See that neither folder is the other or inside it, whatever their names are."""
     one, other = Path(os.path.realpath(source)), Path(os.path.realpath(place))
     for inner, outer in ((one, other), (other, one)):
-        if any(_same(outer, folder) for folder in (inner, *inner.parents)):
+        above = [folder for folder in (inner, *inner.parents) if folder.exists()]
+        if outer.exists() and any(map(outer.samefile, above)):
             raise NotARecord(f"a record of {source} must be apart from it, got {place}")
-
-
-def _same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
 
 
 def _older(place: Path) -> list[str]:
@@ -147,19 +133,14 @@ def _older(place: Path) -> list[str]:
     if there and not manifest:
         raise NotARecord(f"{place} holds something else than a record")
     files = manifest.get("files", {})
-    for name in there:
-        if name == MANIFEST or _is_lock(place / name):
-            continue
-        if name not in files or files[name] != _sum(place, name):
+    # Reading leaves an empty lock, in any folder.
+    known = {name: sha256(b"") for name in there if Path(name).name == LOCK} | files
+    for name in [name for name in there if name != MANIFEST]:
+        if name not in known or known[name] != file_sum(place, name):
             what = "was changed" if name in files else "is not of the record"
             path = place / name
             raise NotARecord(f"{path} {what}: move it away, or name another folder")
     return there
-
-
-def _is_lock(path: Path) -> bool:
-    plain = path.is_file() and not path.is_symlink()
-    return path.name == _LOCK and plain and not path.stat().st_size
 
 
 def _listed(place: Path) -> list[str]:
@@ -167,10 +148,9 @@ def _listed(place: Path) -> list[str]:
     found = []
     for folder, folders, files in os.walk(place):
         links = [name for name in folders if Path(folder, name).is_symlink()]
-        found += [Path(folder, name).relative_to(place) for name in [*files, *links]]
-        if not files and not folders and Path(folder) != place:
-            found.append(Path(folder).relative_to(place))
-    return sorted(path.as_posix() for path in found)
+        found += [Path(folder, name) for name in [*files, *links]]
+        found += [] if files or folders or folder == str(place) else [Path(folder)]
+    return sorted(path.relative_to(place).as_posix() for path in found)
 
 
 def _remove(place: Path, names: Iterable[str]) -> None:
@@ -188,17 +168,10 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
         found = json.loads(read_inside(folder, MANIFEST))
         ours = found["format"] == _FORMAT and is_signed(found)
-        files = Fields(found).mapping("files", "checksums", one_line) if ours else {}
+        from_json(found["files"], Mapping[str, str], "files")
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
-    return {**found, "files": files} if ours else {}
-
-
-def _sum(folder: Path, name: str) -> str | None:
-    try:
-        return sha256(read_inside(folder, name))
-    except OSError:
-        return None
+    return found if ours else {}
 
 
 def _files(run: Run, record: Record) -> tuple[dict[str, bytes], list[str]]:

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from iclab._reader import Listed, checked
-from iclab.evidence import CaseResult, plain
-from iclab.results._schema import RELATIONS, Fields, Wrong, shown
+from iclab._reader import Listed, checked, short
+from iclab.evidence import CaseResult, Relation, as_json
+from iclab.results._compare import farthest
+from iclab.results._schema import Wrong, from_json
 from iclab.show import number
 
 # Predictions are closed forms in float64. On another machine they may come out with
@@ -22,7 +23,7 @@ class Prediction:
     """A case of a claim before anything is measured: both statements about it."""
 
     case: str
-    relation: Literal["=", "<=", ">="]
+    relation: Relation
     predicted: Listed
     decoy: Listed | None
     printed: bool = False
@@ -35,7 +36,7 @@ class Prediction:
 
     def json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        sides = {"predicted": plain(self.predicted), "decoy": plain(self.decoy)}
+        sides = {"predicted": as_json(self.predicted), "decoy": as_json(self.decoy)}
         kind = {"relation": self.relation, "printed": self.printed}
         return {"case": self.case, **kind, **sides}
 
@@ -43,7 +44,7 @@ class Prediction:
 @checked
 def read_predictions(value: Any) -> tuple[Prediction, ...]:
     """Predictions from their JSON; `Wrong` says what is wrong with it."""
-    return Fields({"cases": value}).each("cases", _prediction)
+    return from_json(value, tuple[Prediction, ...], "cases")
 
 
 @checked
@@ -57,13 +58,13 @@ def see_predicted(cases: Sequence[CaseResult], today: Sequence[Prediction]) -> N
     if names[0] != names[1]:
         odd = [name for name in names[0] if name not in names[1]]
         gone = [name for name in names[1] if name not in names[0]]
-        found = f"without {shown(gone[0])}" if gone else "in another order"
-        found = f"with {shown(odd[0])}" if odd else found
+        found = f"without {short(gone[0])}" if gone else "in another order"
+        found = f"with {short(odd[0])}" if odd else found
         raise Wrong(f"its cases are not those that the claim has today: {found}")
     for case, now in zip(cases, today, strict=True):
         if case.relation != now.relation:
             raise Wrong(
-                f"the case {shown(case.case)} has the relation {case.relation}, and"
+                f"the case {short(case.case)} has the relation {case.relation}, and"
                 f" today {now.relation}"
             )
         for word in ("predicted", "decoy"):
@@ -71,7 +72,7 @@ def see_predicted(cases: Sequence[CaseResult], today: Sequence[Prediction]) -> N
 
 
 def _see_same(case: CaseResult, word: str, before: Any, after: Any) -> None:
-    name = f"the case {shown(case.case)} has `{word}`"
+    name = f"the case {short(case.case)} has `{word}`"
     if before is None or after is None:
         if before is not after:
             raise Wrong(f"{name} {_in_words(before)}, and today {_in_words(after)}")
@@ -79,33 +80,16 @@ def _see_same(case: CaseResult, word: str, before: Any, after: Any) -> None:
     one, other, error = (np.asarray(x, float) for x in (before, after, case.error))
     if one.shape != other.shape:
         raise Wrong(f"{name} of shape {one.shape}, and today of {other.shape}")
-    with np.errstate(all="ignore"):
-        finite = np.abs(other[np.isfinite(other)])
-        allowed = _ROUNDING * finite.max(initial=0.0) + _BAR * np.abs(error)
-        far = ~(np.abs(one - other) <= allowed)
-        far &= ~((one == other) | (np.isnan(one) & np.isnan(other)))
-        share = np.where(far, np.abs(one - other) / allowed, 0.0)
-    if far.any():
-        share = np.where(np.isnan(share), np.inf, share)
-        share, one, other = np.broadcast_arrays(share, one, other)
-        place = np.unravel_index(int(np.argmax(share)), share.shape)
-        where = f" [{', '.join(map(str, map(int, place)))}]" if place else ""
-        texts = [number(float(side[place]), 9) for side in (one, other)]
-        raise Wrong(f"{name}{where} {texts[0]}, and today {texts[1]}")
+    largest = np.abs(other[np.isfinite(other)]).max(initial=0.0)
+    allowed = _ROUNDING * largest + _BAR * np.abs(error)
+    far = farthest("", *np.broadcast_arrays(one, other, allowed), rounding=0.0)
+    if far is not None:
+        texts = [number(side, 9) for side in (far.before, far.after)]
+        raise Wrong(f"{name}{far.name} {texts[0]}, and today {texts[1]}")
 
 
 def _in_words(value: Any) -> str:
     return "none" if value is None else f"of shape {np.shape(value)}"
-
-
-def _prediction(fields: Fields) -> Prediction:
-    return Prediction(
-        case=fields.text("case"),
-        relation=fields.one_of("relation", RELATIONS),
-        predicted=fields.array("predicted"),
-        decoy=fields.array("decoy", None),
-        printed=fields.flag("printed", False),
-    )
 
 
 def _name(one: CaseResult | Prediction) -> str:

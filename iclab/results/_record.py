@@ -3,18 +3,16 @@
 import dataclasses
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Any, get_args
+from typing import Annotated, Any
 
 import numpy as np
 
-from iclab._reader import Json, Seconds, Seed, checked
+from iclab._reader import Json, Rule, Seconds, Seed, checked, require, short
 from iclab.evidence import (
-    ERRATUM_CLASSES,
     GOOD_VERDICTS,
-    SCALES,
     CaseResult,
     Entry,
     ErratumClass,
@@ -24,29 +22,38 @@ from iclab.evidence import (
     Scale,
     Sentence,
     Verdict,
+    bars_off,
     case_verdict,
     claim_verdict,
     figure_verdict,
     file_stem,
 )
-from iclab.results._scatter import Scatter, read_scatter
-from iclab.results._schema import RELATIONS, Fields, Wrong, plain, shown
+from iclab.results._scatter import Scatter
+from iclab.results._schema import Digest, Moment, Text, Wrong, from_json
 
 # Kinds of files that a figure has.
 FILE_KINDS = ("svg", "pdf", "png", "csv")
 
 _ID = re.compile(r"[A-Za-z0-9_-]+/[A-Za-z0-9][A-Za-z0-9._-]*(@[A-Za-z0-9_.,=+-]+)?")
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+Id = Annotated[str, Rule("like zhang2023/theorem-4.1", _ID.fullmatch)]
 # A line of a traceback that names a place; a mistake of syntax is in no function.
 _FRAME = re.compile(r'^ *File "(.+)", line (\d+)(?:, in ([\w<>.]+))?$', re.M)
-# How the names of cases began that run a statement as printed, before they said so in
-# a field.
-_AS_PRINTED = "as printed: "
-# Names that fields had before 0.2; records with them are still read.
-_FORMER = {"paper_statements": "said", "post_hoc": "in_view", "caveat": "blame"}
 # Numbers of a case are rounded when they are written; a verdict on the very edge of an
 # error bar may then come out otherwise.
 _EDGE = 1e-6
+# Texts of an entry that a claim's record has, too.
+_TEXTS = ("statement", "correction", "erratum", "erratum_class", "remark", "credit")
+# Fields as JSON has them, in this order.
+_FIRST = ("id", "kind", "verdict", "statement")
+_OF_KIND = {"claim": ("correction", "cases"), "figure": ("evidence", "files")}
+_OF_FINISHED = {
+    "claim": ("numbers", "slips", *_TEXTS[2:]),
+    "figure": ("paper_statements", "numbers"),
+}
+_IF_ANY = ("error", "settings", "missing", "jobs", "later", "scatter")
+_MADE = ("scale", "finished", "iclab", "commit")
+# Of a case with many numbers, the one farthest out.
+_FARTHEST = "distance to the prediction, in error bars, largest"
 
 
 @checked
@@ -63,18 +70,18 @@ class Record:
     item ends with several seeds, of which `seed` is the first.
     """
 
-    id: str
+    id: Id
     kind: Kind
     verdict: Verdict
-    statement: str
+    statement: Text
     seconds: Seconds
     seed: Seed
     scale: Scale
-    correction: str | None = None
-    erratum: str | None = None
+    correction: Text | None = None
+    erratum: Text | None = None
     erratum_class: ErratumClass | None = None
-    remark: str | None = None
-    credit: str | None = None
+    remark: Text | None = None
+    credit: Text | None = None
     cases: tuple[CaseResult, ...] = ()
     slips: tuple[CaseResult, ...] = ()
     evidence: tuple[Evidence, ...] = ()
@@ -83,11 +90,11 @@ class Record:
     files: tuple[str, ...] = ()
     numbers: Json = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
-    jobs: Mapping[str, str] = field(default_factory=dict)
-    error: str | None = None
+    jobs: Mapping[str, Digest] = field(default_factory=dict)
+    error: Text | None = None
     later: "Failure | None" = None
     scatter: Scatter | None = None
-    finished: str | None = None
+    finished: Moment | None = None
     iclab: str | None = None
     commit: str | None = None
 
@@ -107,10 +114,21 @@ class Record:
         return self.error is not None
 
     @property
+    def every_case(self) -> tuple[CaseResult, ...]:
+        """The cases, and those of slips nearby."""
+        return (*self.cases, *self.slips)
+
+    @property
+    def tests(self) -> tuple[Evidence, ...]:
+        """The evidence, and the tests of what the paper says."""
+        return (
+            *self.evidence,
+            *(test for one in self.paper_statements for test in one.tests),
+        )
+
+    @property
     def good(self) -> bool:
-        """Whether the verdict is one with which a command ends well, with every seed
-        that was tried.
-        """
+        """Whether the verdict counts as success, with every seed that was tried."""
         if self.scatter is not None:
             return self.scatter.good == len(self.scatter.seeds)
         return self.verdict in GOOD_VERDICTS
@@ -143,38 +161,10 @@ class Record:
 
     def json(self) -> dict[str, Any]:
         """The record as the JSON object that the command line prints."""
-        found: dict[str, Any] = {
-            "id": self.id,
-            "kind": self.kind,
-            "verdict": self.verdict,
-            "statement": self.statement,
-        }
-        if self.kind == "claim":
-            found["correction"] = self.correction
-            found["cases"] = [case.json() for case in self.cases]
-        else:
-            found["evidence"] = [one.json() for one in self.evidence]
-            found["files"] = list(self.files)
-        found |= {"seconds": self.seconds, "seed": self.seed}
-        if self.failed:
-            found["error"] = self.error
-        elif self.kind == "claim":
-            texts = ("erratum", "erratum_class", "remark", "credit")
-            found["numbers"] = dict(self.numbers)
-            found["slips"] = [case.json() for case in self.slips]
-            found |= {name: getattr(self, name) for name in texts}
-        else:
-            found["paper_statements"] = [one.json() for one in self.paper_statements]
-            found["numbers"] = dict(self.numbers)
-        for name in ("settings", "missing", "jobs"):
-            if few := getattr(self, name):
-                found[name] = dict(few) if isinstance(few, Mapping) else list(few)
-        if self.later is not None:
-            found["later"] = dataclasses.asdict(self.later)
-        if self.scatter is not None:
-            found["scatter"] = self.scatter.json()
-        made = ("scale", "finished", "iclab", "commit")
-        return found | {name: getattr(self, name) for name in made}
+        names = [*_FIRST, *_OF_KIND[self.kind], "seconds", "seed"]
+        names += [] if self.failed else _OF_FINISHED[self.kind]
+        names += [one for one in _IF_ANY if getattr(self, one) not in (None, (), {})]
+        return {name: _as_json(getattr(self, name)) for name in (*names, *_MADE)}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Record) and self.json() == other.json()
@@ -188,8 +178,8 @@ class Record:
 class Failure:
     """What stopped an attempt, and when; `iclab` and `commit` say whose."""
 
-    error: str
-    finished: str | None = None
+    error: Text
+    finished: Moment | None = None
     iclab: str | None = None
     commit: str | None = None
 
@@ -198,46 +188,27 @@ class Failure:
         """What the traceback comes down to, in a line."""
         return last_line(self.error)
 
+    def json(self) -> dict[str, Any]:
+        """As results.json has it."""
+        return dataclasses.asdict(self)
+
 
 @checked
-def read_record(value: Any) -> Record:
-    """A record from a JSON object; `Wrong` says what is wrong with it."""
-    fields = Fields(value)
-    id = fields.matching("id", "like zhang2023/theorem-4.1", _id)
-    kind = fields.one_of("kind", get_args(Kind))
-    statements = _known(fields, "paper_statements")
-    record = Record(
-        id=id,
-        kind=kind,
-        verdict=fields.one_of("verdict", get_args(Verdict)),
-        statement=fields.text("statement", lines=True),
-        seconds=fields.seconds("seconds"),
-        seed=fields.whole("seed"),
-        scale=fields.one_of("scale", SCALES),
-        correction=fields.text("correction", None, lines=True),
-        erratum=fields.text("erratum", None, lines=True),
-        erratum_class=fields.one_of("erratum_class", tuple(ERRATUM_CLASSES), None),
-        remark=fields.text("remark", None, lines=True),
-        credit=fields.text("credit", None, lines=True),
-        cases=fields.each("cases", _case) if kind == "claim" else (),
-        slips=fields.each("slips", _case, ()) if kind == "claim" else (),
-        evidence=fields.each("evidence", _evidence) if kind == "figure" else (),
-        paper_statements=(
-            fields.each(statements, _sentence, ()) if kind == "figure" else ()
-        ),
-        missing=fields.texts("missing", ()),
-        files=_files(fields, id) if kind == "figure" else (),
-        numbers=fields.mapping("numbers", "numbers", plain, {}),
-        settings=fields.mapping("settings", "texts", _setting, {}),
-        jobs=fields.mapping("jobs", "names of jobs", _digest, {}),
-        error=fields.text("error", None, lines=True),
-        later=_later(value.get("later")),
-        scatter=read_scatter(value.get("scatter")),
-        finished=fields.moment("finished", None),
-        iclab=fields.text("iclab", None),
-        commit=fields.text("commit", None),
-    )
-    _see_verdict(record, judged=statements in fields)
+def read_record(value: Any, name: str = "") -> Record:
+    """A record from a JSON object; `Wrong` says what is wrong with it.
+
+    `name` is where the object stands, in messages.
+    """
+    record = from_json(value, Record, name)
+    for case in record.every_case:
+        _see_case(case)
+    unknown = [one for one in record.files if one not in file_names(record.id)]
+    if unknown or len(set(record.files)) < len(record.files):
+        kinds = ", ".join(FILE_KINDS)
+        rule = f"figures/{record.id} with one of {kinds}, each once"
+        found = short((unknown or record.files)[0])
+        raise Wrong(f"`files` must be {rule}, got {found}")
+    _see_verdict(record, judged=bool({"said", "paper_statements"} & value.keys()))
     return record
 
 
@@ -246,34 +217,51 @@ def claim_record(
     entry: Entry, result: Mapping[str, Any], *, seed: Seed, scale: Scale
 ) -> Record:
     """The record of a claim from what its job found; `Wrong` if that cannot be so."""
-    fields = Fields(result, "result")
-    record = Record(
-        id=entry.id,
-        kind="claim",
-        verdict=fields.one_of("verdict", get_args(Verdict)),
-        statement=entry.statement,
-        seconds=fields.seconds("seconds"),
-        seed=seed,
-        scale=scale,
-        cases=fields.each("cases", _case),
-        slips=fields.each("slips", _case, ()),
-        numbers=fields.mapping("numbers", "numbers", plain, {}),
-    )
-    _see_verdict(record, judged=True)
+    names = ("verdict", "seconds", "cases", "slips", "numbers")
+    found = {name: result[name] for name in names if name in result}
+    found |= {"id": entry.id, "kind": "claim", "statement": entry.statement}
+    record = read_record(found | {"seed": seed, "scale": scale}, "result")
     told = record.told(entry)
-    texts = ("statement", "correction", "erratum", "erratum_class", "remark", "credit")
-    return dataclasses.replace(record, **{name: getattr(told, name) for name in texts})
+    return dataclasses.replace(record, **{name: getattr(told, name) for name in _TEXTS})
 
 
-def read_findings(
-    fields: Fields,
-) -> tuple[tuple[Evidence, ...], tuple[Sentence, ...], tuple[str, ...]]:
-    """What was found in a figure: evidence, sentences, and what could not be judged."""
-    return (
-        fields.each("evidence", _evidence),
-        fields.each(_known(fields, "paper_statements"), _sentence),
-        fields.texts("missing"),
+@checked
+def scatter(records: Sequence[Record]) -> Scatter:
+    """The scatter of an item's records, one for every seed."""
+    require(len(records) > 0, "records", "a list of records", short(records))
+    found = [_numbers(record) for record in records]
+    names = dict.fromkeys(name for numbers in found for name in numbers)
+    return Scatter(
+        tuple(record.seed for record in records),
+        tuple(record.verdict for record in records),
+        {name: tuple(numbers.get(name) for numbers in found) for name in names},
     )
+
+
+def _numbers(record: Record) -> dict[str, float]:
+    """The finite numbers of a record by name, those of a case with many as one."""
+    found = {}
+    for case in record.cases:
+        measured = np.asarray(case.measured, float)
+        if measured.ndim == 0:
+            found[case.title] = float(measured)
+        else:
+            off = bars_off(case.relation, measured, case.predicted, case.error)
+            largest = np.max(off[np.isfinite(off)], initial=-np.inf)
+            found[f"{case.title}: {_FARTHEST}"] = float(largest)
+    found |= {
+        one.statement: float(one.value) for one in record.tests if one.value is not None
+    }
+    return {name: one for name, one in found.items() if np.isfinite(one)}
+
+
+def _as_json(value: Any) -> Any:
+    """A field as JSON: lists, objects, and what says itself how."""
+    if isinstance(value, tuple):
+        return [_as_json(one) for one in value]
+    if isinstance(value, Mapping):
+        return dict(value)
+    return value.json() if hasattr(value, "json") else value
 
 
 @checked
@@ -291,161 +279,52 @@ def last_line(error: str) -> str:
 
 def _place(error: str, id: str) -> str:
     """Where a traceback was last in the folder of an item; "" if it was never there."""
-    frames = [
-        (PurePath(file), line, name) for file, line, name in _FRAME.findall(error)
-    ]
-    stem = file_stem(id)
-    homes = {file.parent for file, _, _ in frames if file.stem == stem}
-    own = [frame for frame in frames if frame[0].parent in homes]
-    if not own:
-        return ""
-    file, line, name = own[-1]
-    return f"{file.name}, line {line}" + (f", in {name}" if name else "")
+    frames = [(PurePath(file), *rest) for file, *rest in _FRAME.findall(error)]
+    homes = {file.parent for file, *_ in frames if file.stem == file_stem(id)}
+    for file, line, name in reversed(frames):
+        if file.parent in homes:
+            return f"{file.name}, line {line}" + (f", in {name}" if name else "")
+    return ""
 
 
-def _case(fields: Fields) -> CaseResult:
-    name = fields.text("case")
-    former = "printed" not in fields and name.startswith(_AS_PRINTED)
-    case = CaseResult(
-        case=name.removeprefix(_AS_PRINTED) if former else name,
-        printed=former or fields.flag("printed", False),
-        relation=fields.one_of("relation", RELATIONS),
-        predicted=fields.array("predicted"),
-        measured=fields.array("measured"),
-        error=fields.array("error"),
-        decoy=fields.array("decoy", None),
-        reason=fields.text("reason", lines=True),
-        verdict=fields.one_of("verdict", ("holds", "fails", "undecided")),
-        labels=fields.texts("labels", ()),
-    )
-    shape = _shape(case)
-    if case.labels and len(case.labels) != math.prod(shape):
-        raise Wrong(f"the case {shown(name)} must have a label for each of its numbers")
-    if 0 in shape:
-        raise Wrong(f"the case {shown(name)} has no numbers")
-    if case.verdict not in _verdicts(case):
-        raise Wrong(
-            f"the case {shown(name)} says {case.verdict}, and its numbers do not"
-        )
-    return case
-
-
-def _shape(case: CaseResult) -> tuple[int, ...]:
-    """The shape of a case's numbers, which the largest of its sides has.
-
-    Two sides that are stretched along each other would make an array of any size.
-    """
-    sides = [case.predicted, case.measured, case.error]
-    sides += [] if case.decoy is None else [case.decoy]
+def _see_case(case: CaseResult) -> None:
+    """See that the sides of a case fit together, and that its verdict is theirs."""
+    name, sides = f"the case {short(case.case)}", [case.predicted, case.measured]
+    sides += [case.error] if case.decoy is None else [case.error, case.decoy]
     shapes = [np.shape(side) for side in sides]
     try:
         joint = np.broadcast_shapes(*shapes)
     except ValueError:
         joint = None
+    # Two sides that are stretched along each other would make an array of any size.
     if joint is None or joint not in shapes:
-        raise Wrong(f"the case {shown(case.case)} has sides of different shapes")
-    return joint
-
-
-def _verdicts(case: CaseResult) -> set[str]:
-    """What the numbers of a case come to, as far as rounding leaves that open."""
-    found = set()
+        raise Wrong(f"{name} has sides of different shapes")
+    if case.labels and len(case.labels) != math.prod(joint):
+        raise Wrong(f"{name} must have a label for each of its numbers")
+    if 0 in joint:
+        raise Wrong(f"{name} has no numbers")
     with np.errstate(all="ignore"):
-        for sign in (0.0, -_EDGE, _EDGE):
-            error = np.asarray(case.error) * (1 + sign)
+        for edge in (0.0, -_EDGE, _EDGE):
+            error = np.asarray(case.error) * (1 + edge)
             measured = Measured(case.measured, error, case.reason)
-            found.add(case_verdict(measured, case.relation, case.predicted, case.decoy))
-    return found
-
-
-def _known(fields: Fields, name: str) -> str:
-    """The name of a field, or the former one if a record has that."""
-    former = _FORMER[name]
-    return former if former in fields and name not in fields else name
-
-
-def _evidence(fields: Fields) -> Evidence:
-    return Evidence(
-        statement=fields.text("statement"),
-        value=fields.number("value"),
-        relation=fields.one_of("relation", RELATIONS),
-        bound=fields.number("bound"),
-        reason=fields.text("reason", "", lines=True),
-        post_hoc=fields.flag(_known(fields, "post_hoc"), False),
-        name=fields.text("name", ""),
-    )
-
-
-def _sentence(fields: Fields) -> Sentence:
-    return Sentence(
-        statement=fields.text("statement"),
-        place=fields.text("place"),
-        tests=fields.each("tests", _evidence),
-        main=fields.flag("main"),
-        caveat=fields.text(_known(fields, "caveat"), ""),
-        note=fields.text("note", ""),
-    )
-
-
-def _files(fields: Fields, id: str) -> tuple[str, ...]:
-    names = fields.texts("files")
-    known = file_names(id)
-    for name in names:
-        if name not in known:
-            kinds = ", ".join(FILE_KINDS)
-            raise Wrong(
-                f"`files` must be figures/{id} with one of {kinds}, got {shown(name)}"
-            )
-    if len(set(names)) < len(names):
-        raise Wrong("`files` must be different, and one is there twice")
-    return names
-
-
-def _later(value: Any) -> Failure | None:
-    if value is None:
-        return None
-    fields = Fields(value, "later")
-    return Failure(
-        error=fields.text("error", lines=True),
-        finished=fields.moment("finished", None),
-        iclab=fields.text("iclab", None),
-        commit=fields.text("commit", None),
-    )
+            decided = case_verdict(measured, case.relation, case.predicted, case.decoy)
+            if decided == case.verdict:
+                return
+    raise Wrong(f"{name} says {case.verdict}, and its numbers do not")
 
 
 def _see_verdict(record: Record, *, judged: bool) -> None:
     """See that a verdict is what was found; older figures were judged otherwise."""
-    expected: Verdict
-    if record.failed:
-        expected = "undecided"
-    elif record.kind == "claim":
-        expected = claim_verdict(list(record.cases))
-    elif record.is_variant:
-        expected = "exploratory"
-    elif judged:
-        expected = figure_verdict(record.evidence, record.paper_statements)
-    else:
-        return
+    expected: Verdict = "undecided"
+    if record.kind == "claim" and not record.failed:
+        expected = claim_verdict(record.cases, record.slips)
+    elif not record.failed:
+        if not judged and not record.is_variant:
+            return
+        found = (record.evidence, record.paper_statements)
+        expected = figure_verdict(*found, exploratory=record.is_variant)
     if record.verdict != expected:
         raise Wrong(
             f"`verdict` must be {expected}, which is what was found, got"
-            f" {shown(record.verdict)}"
+            f" {record.verdict!r}"
         )
-
-
-def _id(value: Any) -> str:
-    if not isinstance(value, str) or _ID.fullmatch(value) is None:
-        raise ValueError
-    return value
-
-
-def _digest(value: Any) -> str:
-    if not isinstance(value, str) or _DIGEST.fullmatch(value) is None:
-        raise ValueError
-    return value
-
-
-def _setting(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return plain(value)

@@ -1,205 +1,70 @@
-"""Fields of a JSON object that may hold anything, read one by one.
+"""JSON that may hold anything, read as our own classes by the annotations they have.
 
 What is wrong is said in a sentence that names the field, the rule and the value.
 """
 
+import dataclasses
 import functools
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from iclab._files import moment
-from iclab._reader import checked
+from iclab._files import moment, read_inside, sha256, signed, write_inside
+from iclab._reader import Json, Listed, Own, Rule, flat, read, require, short
 from iclab.show import CONTROL
 
-T = TypeVar("T")
-_REQUIRED: Any = object()
-_MOMENT = "a time like 2025-03-04T05:06:07Z, and not in the future"
-_SHOWN = 60  # signs of a wrong value that are quoted
 _DEEPEST = 8  # axes of an array; claims have at most three
 _WORDS = ("nan", "inf", "-inf")
-_TEXT = "a text without control characters"
-
-# How a measured value may stand to a prediction.
-RELATIONS = ("=", "<=", ">=")
+# Names that fields had before 0.2, and how the names of cases began that test a
+# statement as printed, before they had a field that says so.
+_FORMER = {"said": "paper_statements", "in_view": "post_hoc", "blame": "caveat"}
+_AS_PRINTED = "as printed: "
 
 
 class Wrong(ValueError):
     """A value that is not what it must be, in a sentence."""
 
 
-@checked
-class Fields:
-    """A JSON object from a file; `inside` is where it stands in a larger one."""
-
-    def __init__(self, value: Any, inside: str = ""):
-        if not isinstance(value, Mapping):
-            where = f"`{inside}`" if inside else "it"
-            raise Wrong(f"{where} must be an object, got {shown(value)}")
-        self._value = value
-        self._inside = f"{inside}." if inside else ""
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._value
-
-    def text(self, name: str, default: Any = _REQUIRED, *, lines: bool = False) -> Any:
-        """A text that can be written, of several `lines` or on one."""
-        return self._read(name, default, _TEXT, _lines if lines else one_line)
-
-    def flag(self, name: str, default: Any = _REQUIRED) -> Any:
-        """True or false."""
-        return self._read(name, default, "true or false", _flag)
-
-    def number(self, name: str, default: Any = _REQUIRED) -> Any:
-        """A number; infinities and NaN are words."""
-        return self._read(name, default, "a number", _number)
-
-    def seconds(self, name: str, default: Any = _REQUIRED) -> Any:
-        """A length of time."""
-        return self._read(name, default, "a finite number ≥ 0", _seconds)
-
-    def whole(self, name: str, default: Any = _REQUIRED) -> Any:
-        """A whole number that is not negative."""
-        return self._read(name, default, "a whole number ≥ 0", _whole)
-
-    def moment(self, name: str, default: Any = _REQUIRED) -> Any:
-        """A time as results say it."""
-        return self._read(name, default, _MOMENT, _moment)
-
-    def array(self, name: str, default: Any = _REQUIRED) -> Any:
-        """A number or an array of numbers."""
-        return self._read(name, default, "a number or an array of numbers", _array)
-
-    def one_of(self, name: str, words: Iterable[Any], default: Any = _REQUIRED) -> Any:
-        """One of several words."""
-        known = tuple(words)
-        rule = f"one of {', '.join(map(str, known))}"
-        return self._read(name, default, rule, functools.partial(_word, known))
-
-    def matching(self, name: str, rule: str, reader: Callable[[Any], T]) -> T:
-        """A value that `reader` takes; `rule` says which those are."""
-        return self._read(name, _REQUIRED, rule, reader)
-
-    def each(
-        self, name: str, reader: Callable[["Fields"], T], default: Any = _REQUIRED
-    ) -> tuple[T, ...]:
-        """A list of objects."""
-        found: Sequence[Any] = self._read(name, default, "a list of objects", _list)
-        return tuple(
-            reader(Fields(one, f"{self._inside}{name}[{place}]"))
-            for place, one in enumerate(found)
-        )
-
-    def texts(self, name: str, default: Any = _REQUIRED) -> Any:
-        """A list of texts."""
-        return self._read(name, default, f"a list, each {_TEXT}", _texts)
-
-    def mapping(
-        self, name: str, rule: str, reader: Callable[[Any], T], default: Any = _REQUIRED
-    ) -> Any:
-        """An object whose values `reader` takes; `rule` says which those are."""
-        read = functools.partial(_mapped, reader)
-        return self._read(name, default, f"an object of {rule}", read)
-
-    def _read(
-        self, name: str, default: Any, rule: str, reader: Callable[[Any], Any]
-    ) -> Any:
-        if name not in self._value:
-            if default is _REQUIRED:
-                raise Wrong(f"`{self._inside}{name}` is missing")
-            return default
-        value = self._value[name]
-        if value is None and default is None:
-            return None
-        try:
-            return reader(value)
-        except (ValueError, TypeError, OverflowError, LookupError):
-            where = f"{self._inside}{name}"
-            raise Wrong(f"`{where}` must be {rule}, got {shown(value)}") from None
-
-
-def shown(value: Any) -> str:
-    """A value in a sentence: short, on one line, and in signs that can be written."""
+def _is_text(text: str) -> bool:
+    """Whether a terminal shows a string and obeys nothing in it."""
     try:
-        text = " ".join(ascii(value).split())
-    except (RecursionError, ValueError):  # too deep, or a number of too many digits
-        text = f"a {type(value).__name__}"
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        text.encode()  # halves of surrogate pairs cannot be written
+    except UnicodeEncodeError:
+        return False
+    return CONTROL.search(text) is None
 
 
-def plain(value: Any) -> Any:
-    """A JSON value that texts can quote: numbers, words, and arrays of them."""
-    if isinstance(value, Mapping):
-        return {one_line(name): plain(one) for name, one in value.items()}
-    if isinstance(value, str):
-        return one_line(value)
-    if isinstance(value, bool) or value is None:
-        return value
-    array = _array(value)
-    return array.tolist() if isinstance(array, np.ndarray) else array
+def _is_line(text: str) -> bool:
+    return _is_text(text) and "\n" not in text and "\t" not in text
 
 
-def _lines(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    value.encode()  # halves of surrogate pairs cannot be written
-    if CONTROL.search(value):  # a terminal would obey them
-        raise ValueError
-    return value
+def _is_moment(text: str) -> bool:
+    try:
+        return _is_line(text) and bool(moment(text))
+    except (ValueError, OverflowError):
+        return False
 
 
-def one_line(value: Any) -> str:
-    """A text on one line, without signs that a terminal obeys."""
-    if "\n" in _lines(value) or "\t" in value:
-        raise ValueError
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError
-    return value
-
-
-def _word(known: tuple[Any, ...], value: Any) -> Any:
-    if not any(value == one for one in known):
-        raise ValueError
-    return value
-
-
-def _mapped(reader: Callable[[Any], T], value: Any) -> dict[str, T]:
-    if not isinstance(value, Mapping):
-        raise ValueError
-    return {one_line(key): reader(one) for key, one in value.items()}
+# A string of several lines, or of one.
+Text = Annotated[str, Rule("a string without control characters", _is_text)]
+Line = Annotated[str, Rule("one line without control characters", _is_line)]
+Moment = Annotated[
+    str, Rule("a time like 2025-03-04T05:06:07Z, and not in the future", _is_moment)
+]
+Digest = Annotated[str, Rule("a checksum", re.compile("[0-9a-f]{64}").fullmatch)]
 
 
 def _number(value: Any) -> int | float:
+    """A number; infinities and NaN are words."""
     if isinstance(value, str) and value in _WORDS:
         return float(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError
-    float(value)  # a whole number that no other arithmetic can hold
-    return value
-
-
-def _seconds(value: Any) -> int | float:
-    found = _number(value)
-    if not (math.isfinite(found) and found >= 0):
-        raise ValueError
-    return found
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError
-    float(value)
-    return value
-
-
-def _moment(value: Any) -> str:
-    moment(one_line(value))
+    float(value)  # no arithmetic can hold more digits
     return value
 
 
@@ -222,11 +87,105 @@ def _entries(value: list[Any], depth: int) -> list[Any]:
     ]
 
 
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError
-    return value
+def _quoted(value: Any) -> Any:
+    """What texts can quote: numbers, words, and lists and objects of them."""
+    if isinstance(value, Mapping):
+        names = [read(name, Line, "a name") for name in value]
+        return dict(zip(names, map(_quoted, value.values()), strict=True))
+    if isinstance(value, str):
+        return read(value, Line, "a word")
+    array = value if value is None else _array(value)
+    return array.tolist() if isinstance(array, np.ndarray) else array
 
 
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(one_line(one) for one in _list(value))
+# What stands in JSON for what an annotation names.
+_AS_JSON: dict[Any, Any] = {
+    str: Line,
+    float: Annotated[Any, Own("a number", lambda _, value: _number(value))],
+    Listed: Annotated[
+        Any, Own("a number or an array of numbers", lambda _, value: _array(value))
+    ],
+    Json: Annotated[
+        Mapping[str, Any],
+        Own("an object of numbers and words", lambda _, value: _quoted(value)),
+    ],
+}
+
+
+def from_json(value: Any, annotation: Any, name: str = "") -> Any:
+    """A JSON value as an annotation wants it; a dataclass is an object of its fields.
+
+    Fields that it does not have are left as they are by default, and those that the
+    class does not have are not looked at. `name` is where the value stands. `Wrong`
+    says what is wrong with it.
+    """
+    try:
+        return _read(value, annotation, name)
+    except ValueError as reason:
+        raise Wrong(str(reason)) from None
+
+
+def _read(value: Any, annotation: Any, name: str) -> Any:
+    options = flat(annotation)
+    if type(None) in options:
+        if value is None:
+            return None
+        (annotation,) = [one for one in options if one is not type(None)]
+    origin, inside = get_origin(annotation), get_args(annotation)
+    if dataclasses.is_dataclass(annotation):
+        return _object(value, annotation, name)
+    if origin is tuple:
+        require(isinstance(value, list), name, "a list", short(value))
+        parts = enumerate(value)
+        return tuple(_read(one, inside[0], f"{name}[{place}]") for place, one in parts)
+    if origin is Mapping:
+        require(isinstance(value, dict), name, "an object", short(value))
+        names = [read(key, Line, f"{name}: a name") for key in value]
+        return {key: _read(value[key], inside[1], f"{name}.{key}") for key in names}
+    return read(value, _AS_JSON.get(annotation, annotation), name)
+
+
+def _object(value: Any, kind: Any, name: str) -> Any:
+    if not isinstance(value, dict):
+        where = f"`{name}`" if name else "it"
+        raise Wrong(f"{where} must be an object, got {short(value)}")
+    value, found = _of_today(value), {}
+    hints, inside = _hints(kind), f"{name}." if name else ""
+    for field in dataclasses.fields(kind):
+        if field.name in value:
+            part = f"{inside}{field.name}"
+            found[field.name] = _read(value[field.name], hints[field.name], part)
+        elif field.default is field.default_factory:  # it has neither
+            raise Wrong(f"`{inside}{field.name}` is missing")
+    return kind(**found)
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    found = get_type_hints(kind, include_extras=True)
+    return found | ({"reason": Text} if "reason" in found else {})  # may have lines
+
+
+def _of_today(value: dict[str, Any]) -> dict[str, Any]:
+    """An object with the names that fields have now, whichever iclab wrote it."""
+    former = {new: value[old] for old, new in _FORMER.items() if old in value}
+    case = value.get("case")
+    if isinstance(case, str) and "printed" not in value:
+        printed = case.startswith(_AS_PRINTED)
+        value = {**value, "case": case.removeprefix(_AS_PRINTED), "printed": printed}
+    return former | value
+
+
+def write_signed(folder: Path, name: str, value: dict[str, Any]) -> dict[str, Any]:
+    """Write a JSON object with its checksum below a folder; returns what is written."""
+    whole = signed(json.loads(json.dumps(value, default=dict)))
+    write_inside(folder, name, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+    return whole
+
+
+def file_sum(folder: Path, name: str) -> str | None:
+    """The checksum of a file below a folder; None if it cannot be read."""
+    try:
+        return sha256(read_inside(folder, name))
+    except OSError:
+        return None

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
         Bench as Bench,
         at_bench as at_bench,
         bench as bench,
-        parts as parts,
-        tell as tell,
+        job_parts as job_parts,
+        progress as progress,
     )
     from iclab.runs._cache import Cache as Cache, keep_programs as keep_programs
     from iclab.runs._cluster import Cluster as Cluster
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
         EngineProblem as EngineProblem,
         Event as Event,
         Outcome as Outcome,
+        Progressed as Progressed,
         Started as Started,
-        Told as Told,
     )
     from iclab.runs._function_code import function_digest as function_digest
     from iclab.runs._job import Device as Device, Job as Job, Result as Result

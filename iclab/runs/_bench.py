@@ -1,4 +1,4 @@
-"""What a job finds where it is done: a folder of its own, and someone to tell.
+"""What a job finds where it is done: a folder of its own, and who shows its progress.
 
 Neither changes what a job computes. In the folder it may keep what would be lost if its
 process were killed, and find it again; it is removed with the job's success.
@@ -19,9 +19,9 @@ from iclab._files import read_inside, write_whole
 from iclab._reader import checked
 
 # How far a job is, from 0 to 1, and a few words.
-Tell = Callable[[float, str], None]
+Report = Callable[[float, str], None]
 
-# Seconds between two things that a job tells: it may say more, and nobody hears it.
+# Seconds between two reports of a job's progress; those between are dropped.
 _BETWEEN = 0.5
 
 # The file that says how long earlier attempts at a job took.
@@ -33,16 +33,16 @@ _T = TypeVar("_T")
 @checked
 @dataclass
 class Bench:
-    """Where the job at work may keep things, and whom it tells how far it is."""
+    """Where the running job may keep things, and what takes its progress."""
 
     folder: Path | None = None
-    tell: Tell | None = None
+    report: Report | None = None
     # What trainings compute with, if whoever runs the job does not leave it to them.
     precision: str | None = None
     begun: float = field(default_factory=time.monotonic)
     _span: tuple[float, float] = (0.0, 1.0)
     _places: Counter[str] = field(default_factory=Counter)
-    _told: float = -_BETWEEN
+    _reported: float = -_BETWEEN
     _cpu: float = field(default_factory=time.process_time)
     _before: tuple[float, float] = (0.0, 0.0)
 
@@ -78,14 +78,14 @@ class Bench:
         with contextlib.suppress(OSError):
             write_whole(self.folder / _SPENT, f"{seconds} {cpu}\n")
 
-    def heard(self, fraction: float, words: str) -> None:
-        """Tell how far the present part of the job is."""
+    def progress(self, fraction: float, words: str) -> None:
+        """Report how far the present part of the job is."""
         now = time.monotonic()
-        if self.tell is None or (now - self._told < _BETWEEN and fraction < 1):
+        if self.report is None or (now - self._reported < _BETWEEN and fraction < 1):
             return
-        self._told = now
+        self._reported = now
         first, last = self._span
-        self.tell(first + (last - first) * min(max(fraction, 0.0), 1.0), words)
+        self.report(first + (last - first) * min(max(fraction, 0.0), 1.0), words)
 
 
 _HERE: contextvars.ContextVar[Bench | None] = contextvars.ContextVar(
@@ -110,33 +110,34 @@ def at_bench(one: Bench) -> Iterator[None]:
 
 
 @checked
-def tell(fraction: float, words: str = "") -> None:
-    """Say how far the job at work is, from 0 to 1; without a job nobody hears it."""
+def progress(fraction: float, words: str = "") -> None:
+    """Report how far the running job is, from 0 to 1; outside of a job do nothing."""
     here = bench()
     if here is not None:
-        here.heard(fraction, words)
+        here.progress(fraction, words)
 
 
 @checked
-def parts(items: Iterable[_T], weights: Sequence[float] | None = None) -> Iterator[_T]:
-    """Pass items through, each a part of the job; what is told inside is of that part.
+def job_parts(
+    items: Iterable[_T], weights: Sequence[float] | None = None
+) -> Iterator[_T]:
+    """Pass items through, each a part of the job; progress inside is of that part.
 
     Parts take as long as one another unless `weights` say otherwise.
     """
-    things = list(items)
-    sizes = [1.0] * len(things) if weights is None else [float(w) for w in weights]
+    all_items = list(items)
+    sizes = [1.0] * len(all_items) if weights is None else [float(w) for w in weights]
     here = bench()
-    if here is None or not things:
-        yield from things
+    if here is None or not all_items:
+        yield from all_items
         return
     first, last = here._span
     ends = [0.0, *itertools.accumulate(sizes)]
-    total = ends[-1] or 1.0
+    width, pairs = (last - first) / (ends[-1] or 1.0), itertools.pairwise(ends)
     try:
-        for thing, (begin, end) in zip(things, itertools.pairwise(ends), strict=True):
-            width = last - first
-            here._span = (first + width * begin / total, first + width * end / total)
-            here.heard(0.0, "")
-            yield thing
+        for item, (begin, end) in zip(all_items, pairs, strict=True):
+            here._span = (first + width * begin, first + width * end)
+            here.progress(0.0, "")
+            yield item
     finally:
         here._span = (first, last)

@@ -8,7 +8,6 @@ import contextlib
 import functools
 import glob
 import hashlib
-import importlib.metadata
 import json
 import os
 import platform
@@ -25,6 +24,7 @@ from iclab._files import is_draft, read_inside, write_whole
 from iclab._reader import Whole, checked, is_json, require, short
 from iclab.runs._environment import usable_cores
 from iclab.runs._events import EngineProblem
+from iclab.runs._provenance import versions
 
 # Bytes that stay after a run: several times what all of iclab compiles.
 LIMIT = 2 << 30
@@ -57,7 +57,10 @@ class Cache:
     """
 
     def __init__(self, root: str | os.PathLike[str] | None = None):
-        self.root = _default() if root is None else Path(root).absolute()
+        if root is None:
+            standard = platformdirs.user_cache_dir("iclab", appauthor=False)
+            root = os.environ.get("ICLAB_CACHE") or standard
+        self.root = Path(root).absolute()
         try:
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._refuse_what_is_not_ours()
@@ -71,8 +74,9 @@ class Cache:
     @property
     def programs(self) -> Path:
         """Compiled programs for this iclab, this JAX and this kind of processor."""
-        made_for = (_version("iclab"), _version("jax"), _version("jaxlib"))
-        return self.root / _PROGRAMS / f"{'-'.join(made_for)}-{_processor()}"
+        known = versions()
+        made_for = [known[name] or "unknown" for name in ("iclab", "jax", "jaxlib")]
+        return self.root / _PROGRAMS / "-".join([*made_for, _processor()])
 
     @property
     def threaded_programs(self) -> Path:
@@ -114,16 +118,13 @@ class Cache:
 
     def clear(self) -> int:
         """Remove every program and note; returns how many bytes that were."""
-        size = 0
-        for _, path, bytes_ in list(self._files()):
-            with contextlib.suppress(OSError):
-                path.unlink()
-                size += bytes_
+        before = self.size
+        self.trim(0)
         for name in (_PROGRAMS, _NOTES):
             for folder, _, _ in os.walk(self.root / name, topdown=False):
                 with contextlib.suppress(OSError):  # something else is in it
                     os.rmdir(folder)
-        return size
+        return before - self.size
 
     def _note(self, key: str) -> Path:
         name = hashlib.sha256(key.encode()).hexdigest()
@@ -143,16 +144,12 @@ class Cache:
                         used = max(facts.st_atime, facts.st_mtime)
                         yield used, path, facts.st_size
 
-    def _has_our_tag(self) -> bool:
-        try:
-            return read_inside(self.root, _TAG) == _SIGNATURE.encode()
-        except FileNotFoundError:
-            return False
-
     def _refuse_what_is_not_ours(self) -> None:
         # The tag is there before anything else of ours: look for it last.
-        something = not all(map(is_draft, list(self.root.iterdir())))
-        if something and not self._has_our_tag():
+        ours, tag = all(map(is_draft, list(self.root.iterdir()))), b""
+        with contextlib.suppress(FileNotFoundError):
+            tag = read_inside(self.root, _TAG)
+        if not ours and tag != _SIGNATURE.encode():
             reason = "there is something else in it; name an empty or a new folder"
             raise EngineProblem(f"cannot use {self.root} as a cache: {reason}")
         if os.name != "posix":
@@ -167,16 +164,18 @@ class Cache:
                     raise EngineProblem(f"will not use {path}: {reason}; {remedy}")
 
 
-def compilation_cache(folder: Path) -> dict[str, str]:
-    """Variables of JAX's persistent cache: every program, whatever its size and time.
+# Every program, whatever its size and time: small ones are many, and reading one is far
+# quicker than compiling it.
+_EVERY_PROGRAM = {
+    "jax_persistent_cache_min_compile_time_secs": 0,
+    "jax_persistent_cache_min_entry_size_bytes": -1,
+}
 
-    Small programs are many, and reading one is far quicker than compiling it.
-    """
-    return {
-        CACHE_FOLDER: str(folder.absolute()),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-    }
+
+def compilation_cache(folder: Path) -> dict[str, str]:
+    """Variables for processes that keep their programs in `folder`."""
+    every = {name.upper(): str(value) for name, value in _EVERY_PROGRAM.items()}
+    return {CACHE_FOLDER: str(folder.absolute()), **every}
 
 
 def replace_damaged(folder: Path) -> None:
@@ -208,22 +207,8 @@ def keep_programs(cache: Cache) -> None:
     cache.trim()
     replace_damaged(cache.threaded_programs)
     jax.config.update("jax_compilation_cache_dir", str(cache.threaded_programs))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-
-
-def _default() -> Path:
-    named = os.environ.get("ICLAB_CACHE")
-    return Path(
-        named or platformdirs.user_cache_dir("iclab", appauthor=False)
-    ).absolute()
-
-
-def _version(package: str) -> str:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"
+    for name, value in _EVERY_PROGRAM.items():
+        jax.config.update(name, value)
 
 
 @functools.cache

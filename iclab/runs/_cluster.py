@@ -9,13 +9,19 @@ import queue
 import sys
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iclab._reader import checked
 from iclab.runs._environment import one_thread
-from iclab.runs._events import EngineProblem, Event, Outcome, Started, Told, attempt
+from iclab.runs._events import (
+    EngineProblem,
+    Event,
+    Outcome,
+    Progressed,
+    Started,
+    attempt,
+)
 from iclab.runs._identity import Identity, differences, identity, outside
 from iclab.runs._job import Job
 
@@ -75,32 +81,27 @@ class Cluster:
             client.close(timeout=2)
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """A worker's answer to a job for another iclab, or another paper, than its own."""
-
-    worker: str
-    difference: str
-
-
 def work(
     job: Job, wanted: Identity, packages: tuple[str, ...], topic: str, key: str
-) -> Outcome | Refusal:
-    """What a worker does: say that it begins, and do the job."""
+) -> Outcome | str:
+    """What a worker does: say that it begins, and do the job.
+
+    It answers with a sentence if the job is for another iclab, or another paper, than
+    its own.
+    """
     from distributed import get_worker
 
     worker = get_worker()
     difference = differences(identity(packages), wanted) or _other_sources(job)
     if difference:
-        return Refusal(worker.address, difference)
+        return _refusal(worker.address, difference)
     if "jax" not in sys.modules:
         # As in local processes: the same bytes, and no fight over the cores.
         os.environ.update(one_thread())
     worker.log_event(topic, key)
     # Its folder is on the machine that sent it.
-    return attempt(
-        job.kept_in(None), lambda *said: worker.log_event(topic, [key, *said])
-    )
+    here = job.kept_in(None)
+    return attempt(here, lambda *progress: worker.log_event(topic, [key, *progress]))
 
 
 def _other_sources(job: Job) -> str:
@@ -141,17 +142,17 @@ def _follow(
     started: set[str] = set()
     while waiting:
         item = inbox.get()
-        said: list[Any] = []
+        progress: list[Any] = []
         if isinstance(item, (list, tuple)):
-            item, *said = item
+            item, *progress = item
         key = item if isinstance(item, str) else str(item.key)
         if key not in waiting:
             continue  # a job whose worker died may begin twice
         if key not in started:
             started.add(key)
             yield Started(waiting[key])
-        if said:
-            yield Told(waiting[key], *said)
+        if progress:
+            yield Progressed(waiting[key], *progress)
         elif not isinstance(item, str):
             outcome = _outcome(item, waiting.pop(key))
             # Lets the worker forget the result.
@@ -162,19 +163,17 @@ def _follow(
 def _outcome(future: "Future", job: Job) -> Outcome:
     if future.status == "error":
         # Not from the job's function, whose errors come back as outcomes.
-        return Outcome(job, None, _failure(future.exception()), 0.0)
+        from distributed import KilledWorker
+
+        error = future.exception()
+        reason = f"a worker could not take this job: {error!r}"
+        if isinstance(error, KilledWorker):
+            reason = "the workers that took this job died, one after the other"
+        return Outcome(job, None, reason, 0.0)
     found = future.result()
-    if isinstance(found, Refusal):
-        raise EngineProblem(_refusal(found.worker, found.difference))
+    if isinstance(found, str):
+        raise EngineProblem(found)
     return found
-
-
-def _failure(error: Any) -> str:
-    from distributed import KilledWorker
-
-    if isinstance(error, KilledWorker):
-        return "the workers that took this job died, one after the other"
-    return f"a worker could not take this job: {error!r}"
 
 
 def _refusal(worker: str, difference: str) -> str:

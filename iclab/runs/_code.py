@@ -14,7 +14,7 @@ import importlib.util
 import re
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -29,10 +29,8 @@ _INSTALLED = {"site-packages", "dist-packages"}
 # gives others their names) is no part of what a job reaches, nor is what it imports.
 _MARK = "__computes__"
 
-
 _ATTRIBUTES = re.compile(r"(?<![\w.])([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)+)")
 _BY_NAME = re.compile(r"""import(?:_module|__)\(\s*["'](\.*)([\w.]+)["']""")
-
 
 # What files import and whether they compute, by their content and their package. To
 # parse all files takes longer than to read them.
@@ -41,13 +39,10 @@ PARSED: dict[str, tuple[tuple[str, ...], bool]] = {}
 _MODULE = re.compile(r"\w+(\.\w+)*")
 Modules = Annotated[
     tuple[str, ...],
-    Rule("names of modules as package.module", lambda all: are_modules(all)),
+    Rule(
+        "names of modules as package.module", lambda n: all(map(_MODULE.fullmatch, n))
+    ),
 ]
-
-
-def are_modules(names: Iterable[str]) -> bool:
-    """Whether these may be names of modules."""
-    return all(_MODULE.fullmatch(name) for name in names)
 
 
 def reread_sources() -> None:
@@ -123,7 +118,7 @@ def _source(module: str) -> _Source | None:
     if key not in PARSED:
         try:
             tree = ast.parse(content)
-        except (SyntaxError, ValueError):  # an extension, or a mistake told later
+        except (SyntaxError, ValueError):  # an extension, or an error when it is run
             return _Source(digest)
         text = content.decode(errors="replace")
         PARSED[key] = tuple({*_imports(tree, text, package)}), _computes(tree)
@@ -206,19 +201,17 @@ def _statements(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
 
 def _absolute(module: str | None, package: str, level: int) -> str:
     """The module that `from ..module import` names inside `package`."""
-    if level == 0:
-        return module or ""
-    words = package.split(".")
-    base = words[: len(words) - level + 1]
-    return ".".join([*base, *([module] if module else [])]) if base else ""
+    try:
+        return importlib.util.resolve_name("." * level + (module or ""), package)
+    except ImportError:  # beyond the outermost package
+        return ""
 
 
 def _computes(tree: ast.Module) -> bool:
     return not any(
         isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Constant)
-        and node.value.value is False
-        and any(isinstance(t, ast.Name) and t.id == _MARK for t in node.targets)
+        and ast.unparse(node) == f"{_MARK} = False"
         for node in tree.body
     )
 
@@ -227,7 +220,7 @@ def _computes(tree: ast.Module) -> bool:
 def _library(package: str) -> bytes | None:
     """What names an installed package without reading it; None if it is to be read.
 
-    Read are iclab and what is built on it, as a paper is.
+    Read are iclab and what is built on it, as another's papers are.
     """
     if package == _OWN:
         return None
@@ -243,9 +236,9 @@ def _library(package: str) -> bytes | None:
 
 def _distributions(package: str) -> list[str]:
     try:
-        return [_plain(importlib.metadata.distribution(package).name)]
+        return [_normal(importlib.metadata.distribution(package).name)]
     except importlib.metadata.PackageNotFoundError:
-        return sorted(set(map(_plain, _packages().get(package, ()))))
+        return sorted(set(map(_normal, _packages().get(package, ()))))
 
 
 @functools.cache
@@ -273,9 +266,13 @@ def _requirements(distribution: str) -> tuple[str, ...]:
         required = importlib.metadata.requires(distribution) or ()
     except importlib.metadata.PackageNotFoundError:
         return ()
-    plain = (text for text in required if not re.search(r";.*\bextra\b", text))
-    return tuple(_plain(re.split(r"[^A-Za-z0-9._-]", text)[0]) for text in plain)
+    return tuple(
+        _normal(re.split(r"[^A-Za-z0-9._-]", text)[0])
+        for text in required
+        if not re.search(r";.*\bextra\b", text)
+    )
 
 
-def _plain(name: str) -> str:
+def _normal(name: str) -> str:
+    """A distribution's name as all that mean it are written."""
     return re.sub(r"[-_.]+", "-", name).lower()

@@ -31,15 +31,26 @@ def run_jobs(
     waiting: list[Job] = []
     for job in distinct.values():
         kept = None if store is None or force else _found(store, job, sound)
-        if kept is None:
-            waiting.append(_with_folder(job, store, force))
-        else:
+        if kept is not None:
             yield Outcome(job, kept.result, None, kept.seconds, from_store=True)
+            continue
+        if store is not None and force:
+            store.forget_work(job)
+        folder = store and store.work_folder(job).resolve()
+        waiting.append(job.kept_in(folder) if folder else job)
     events = (engine or here)(waiting)
     try:
         for event in events:
             if store is not None and isinstance(event, Outcome):
-                _keep(store, event, force)
+                job, seconds = event.job, event.seconds
+                if event.error is not None:
+                    store.save_failure(job, event.error, seconds)
+                elif event.result is not None:
+                    again = force or store.refused(job)
+                    cpu = event.cpu_seconds
+                    store.save(
+                        job, event.result, seconds, cpu_seconds=cpu, replace=again
+                    )
             yield event
     finally:
         # Whoever stops listening, by Ctrl-C too, ends what is still running.
@@ -59,24 +70,3 @@ def _found(
             store.refuse(job, str(reason))
             return None
     return kept
-
-
-def _with_folder(job: Job, store: Store | None, force: bool) -> Job:
-    if store is None:
-        return job
-    if force:
-        store.forget_work(job)
-    return job.kept_in(store.work_folder(job).resolve())
-
-
-def _keep(store: Store, outcome: Outcome, force: bool) -> None:
-    if outcome.result is not None:
-        store.save(
-            outcome.job,
-            outcome.result,
-            outcome.seconds,
-            cpu_seconds=outcome.cpu_seconds,
-            replace=force or store.refused(outcome.job),
-        )
-    elif outcome.error is not None:
-        store.save_failure(outcome.job, outcome.error, outcome.seconds)

@@ -36,7 +36,7 @@ def usable_cores() -> int:
 
 # For processes that we start: the device that is theirs, as "gpu:0" or "cpu:2".
 DEVICE = "ICLAB_DEVICE"
-# How drivers are told which cards a program may see.
+# Variables with which drivers know the cards that a program may see.
 _VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iclab._reader import Seconds, checked
-from iclab.runs._bench import Bench, Tell, at_bench
+from iclab.runs._bench import Bench, Report, at_bench
 from iclab.runs._job import Job, Result, plain_result
 
 
@@ -25,7 +25,7 @@ class Started:
 
 @checked
 @dataclass(frozen=True)
-class Told:
+class Progressed:
     """How far a job says it is, from 0 to 1, and a few words of its own."""
 
     job: Job
@@ -47,20 +47,20 @@ class Outcome:
     cpu_seconds: Seconds | None = None
 
 
-Event = Started | Told | Outcome
+Event = Started | Progressed | Outcome
 
 # What runs jobs. Each job ends with one outcome; one job's failure stops no other.
 Engine = Callable[[Sequence[Job]], Iterator[Event]]
 
 
-def attempt(job: Job, tell: Tell | None = None) -> Outcome:
+def attempt(job: Job, report: Report | None = None) -> Outcome:
     """Do a job here and now; what stops it becomes a traceback.
 
-    While it runs, `tell` hears how far it is.
+    While it runs, `report` is called with its progress.
     """
     start, cpu = time.perf_counter(), time.process_time()
     folder = None if job.folder is None else Path(job.folder)
-    place = Bench(folder, tell, job.precision)
+    place = Bench(folder, report, job.precision)
     before = place.spent()
     try:
         with at_bench(place):

@@ -3,9 +3,10 @@
 import functools
 import hashlib
 import importlib.util
+import itertools
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from iclab._reader import checked
 from iclab.runs._code import code_digest
 
+_DICTS = (dict, types.MappingProxyType)
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
 _DESCRIPTORS = (
     types.GetSetDescriptorType,
@@ -58,121 +60,80 @@ class _Walk:
         if type(value) is not tuple:  # equal ones may be one, as Python likes
             self._seen[id(value)] = len(self._seen)
             self._kept.append(value)
-        match value:
-            case types.ModuleType():
-                yield f"module {code_digest((value.__name__,))}".encode()
-            case types.CodeType():
-                yield from self._code(value)
-            case types.FunctionType():
-                yield from self._function(value)
-            case type():
-                yield from self._class(value)
-            case tuple() | list():
-                yield type(value).__name__.encode()
-                for one in value:
-                    yield from self.value(one)
-            case Mapping() if type(value) in (dict, types.MappingProxyType):
-                yield b"dict"
-                for name, one in value.items():
-                    yield from self.value(name)
-                    yield from self.value(one)
-            case set() | frozenset():
-                yield b"set"
-                yield from sorted(b"\0".join(_Walk().value(one)) for one in value)
-            case np.ndarray() | np.generic():
-                yield from self._array(value)
-            case _:
-                yield from self._object(value)
+        kind, *content = _content(value)
+        yield f"{kind} {len(content)}".encode()
+        for one in content:
+            yield from self.value(one)
 
-    def _function(self, function: types.FunctionType) -> Iterator[bytes]:
-        if _importable(function):
-            yield from _by_name(function)
-            return
-        yield b"function"
-        yield from self._code(function.__code__)
-        yield from self.value(function.__defaults__)
-        yield from self.value(function.__kwdefaults__)
-        for cell in function.__closure__ or ():
-            yield from self.value(_contents(cell))
-        named = function.__globals__
-        for name in sorted(_names(function.__code__)):
-            if name in named:
-                yield name.encode()
-                yield from self.value(named[name])
 
-    def _code(self, code: types.CodeType) -> Iterator[bytes]:
-        yield code.co_code
-        for part in (code.co_names, code.co_varnames, code.co_freevars):
-            yield " ".join(part).encode()
-        yield f"{code.co_argcount} {code.co_posonlyargcount}".encode()
-        yield f"{code.co_kwonlyargcount} {code.co_flags}".encode()
-        for constant in code.co_consts:
-            yield from self.value(constant)
-
-    def _class(self, cls: type) -> Iterator[bytes]:
-        if _importable(cls):
-            yield from _by_name(cls)
-            return
-        yield f"class {cls.__qualname__}".encode()
-        for base in cls.__bases__:
-            yield from self.value(base)
-        for name, one in sorted(vars(cls).items()):
-            if name not in _OF_CLASSES:
-                yield name.encode()
-                yield from self.value(one)
-
-    def _array(self, array: Any) -> Iterator[bytes]:
-        array = np.asarray(array)
-        yield f"array {array.dtype.str} {array.shape}".encode()
-        if array.dtype.hasobject:
-            for one in array.flat:
-                yield from self.value(one)
-        else:
-            yield np.ascontiguousarray(array).tobytes()
-
-    def _object(self, value: Any) -> Iterator[bytes]:
-        """Anything else: what wraps a function, holds numbers, or can be sent."""
-        kind, wrapped = type(value).__qualname__, getattr(value, "__wrapped__", None)
-        if isinstance(value, functools.partial):
-            parts: Any = (value.func, value.args, value.keywords)
-        elif callable(value) and wrapped is not None:  # jax.jit, caches
-            parts = wrapped
-        elif isinstance(value, (types.BuiltinFunctionType, types.MethodType)):
-            parts = (value.__name__, value.__self__)
-        elif isinstance(value, (staticmethod, classmethod)):
-            parts = value.__func__
-        elif isinstance(value, property):
-            parts = (value.fget, value.fset, value.fdel)
-        elif isinstance(value, types.GenericAlias):
-            parts = (value.__origin__, value.__args__)
-        elif isinstance(value, _DESCRIPTORS):
-            parts = value.__name__
-        elif hasattr(value, "__array__"):
-            yield from self._array(value)
-            return
-        else:
-            parts = _reduced(value)
-        yield kind.encode()
-        yield from self.value(parts)
+def _content(value: Any) -> Iterable[Any]:
+    """What a value is, in words, and the values that it is made of."""
+    kind, wrapped = type(value).__qualname__, getattr(value, "__wrapped__", None)
+    match value:
+        case types.ModuleType():
+            return kind, code_digest((value.__name__,))
+        case types.FunctionType() | type() if _importable(value):
+            name = f"{value.__module__}:{value.__qualname__}"
+            return name, code_digest((value.__module__,))
+        case types.FunctionType():
+            cells = map(_cell_content, value.__closure__ or ())
+            names = sorted(_names(value.__code__) & value.__globals__.keys())
+            named = {name: value.__globals__[name] for name in names}
+            given = (value.__defaults__, value.__kwdefaults__)
+            return kind, value.__code__, *given, *cells, named
+        case types.CodeType():
+            names = (value.co_names, value.co_varnames, value.co_freevars)
+            counts = (value.co_argcount, value.co_posonlyargcount)
+            counts += (value.co_kwonlyargcount, value.co_flags)
+            return kind, value.co_code, *names, *counts, *value.co_consts
+        case type():
+            own = {n: v for n, v in sorted(vars(value).items()) if n not in _OF_CLASSES}
+            return f"class {value.__qualname__}", *value.__bases__, own
+        case tuple() | list():
+            return kind, *value
+        case dict() | types.MappingProxyType() if type(value) in _DICTS:
+            return "dict", *itertools.chain(*value.items())
+        case set() | frozenset():
+            return "set", *sorted(b"\0".join(_Walk().value(one)) for one in value)
+        case functools.partial():
+            return kind, value.func, value.args, value.keywords
+        case types.BuiltinFunctionType() | types.MethodType():
+            return kind, value.__name__, value.__self__
+        case staticmethod() | classmethod():
+            return kind, value.__func__
+        case property():
+            return kind, value.fget, value.fset, value.fdel
+        case types.GenericAlias():
+            return kind, value.__origin__, value.__args__
+        case _ if isinstance(value, _DESCRIPTORS):
+            return kind, value.__name__
+        case _ if callable(value) and wrapped is not None:  # jax.jit, caches
+            return kind, wrapped
+        case _ if hasattr(value, "__array__"):
+            array = np.asarray(value)
+            entries = array.flat if array.dtype.hasobject else [array.tobytes()]
+            return "array", array.dtype.str, array.shape, *entries
+        case _:
+            return kind, _reduced(value)
 
 
 def _reduced(value: Any) -> Any:
     """What `pickle` would keep of an object."""
     try:
-        parts = value.__reduce_ex__(4)
+        content = value.__reduce_ex__(4)
     except Exception as reason:
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
         raise ValueError(
             f"function_digest: a value that the function uses has no lasting name,"
             f" a {kind} ({reason}): make it inside the function, or pass it as a number"
         ) from None
-    if isinstance(parts, str):
-        return parts
+    if isinstance(content, str):
+        return content
     # Iterators over what a list or dict inside the object holds.
-    return tuple(list(one) if hasattr(one, "__next__") else one for one in parts)
+    return tuple(list(one) if hasattr(one, "__next__") else one for one in content)
 
 
-def _contents(cell: types.CellType) -> Any:
+def _cell_content(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
     except ValueError:  # a name that has no value yet
@@ -205,8 +166,3 @@ def _bare(thing: Any) -> Any:
     while hasattr(thing, "__wrapped__"):
         thing = thing.__wrapped__
     return thing
-
-
-def _by_name(thing: Any) -> Iterator[bytes]:
-    name = f"{thing.__module__}:{thing.__qualname__}"
-    yield f"{name} {code_digest((thing.__module__,))}".encode()

@@ -9,16 +9,19 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from iclab._reader import Seed, checked, is_json, require, short
-from iclab.runs._code import are_modules, code_digest
+from iclab._reader import Rule, Seed, checked, is_json, require, short
+from iclab.runs._code import Modules, code_digest
 
 Device = Literal["cpu", "gpu"]
 
-_FUNCTION = re.compile(r"\w+(\.\w+)*:\w+")
+_FUNCTION = Rule(
+    "package.module:name",
+    lambda name: re.fullmatch(r"\w+(\.\w+)*:\w+", name) is not None,
+)
 
 # What a job returns: arrays and plain JSON values, by name.
 Result = Mapping[str, Any]
@@ -40,23 +43,16 @@ class Job:
     programs run for less time than it takes to compile them is `quick`.
     """
 
-    function: str
+    function: Annotated[str, _FUNCTION]
     config: Mapping[str, Any]
     seed: Seed = 0
-    code: tuple[str, ...] = ()
+    code: Modules = ()
     label: str = field(default="", compare=False)
     packed: bytes | None = field(default=None, compare=False, repr=False)
     folder: str | None = field(default=None, compare=False, repr=False)
     device: Device = field(default="cpu", compare=False, repr=False)
     precision: str | None = field(default=None, compare=False, repr=False)
     quick: bool = field(default=False, compare=False, repr=False)
-
-    def __post_init__(self):
-        rule = "package.module:name"
-        named = _FUNCTION.fullmatch(self.function) is not None
-        require(named, "function", rule, short(self.function))
-        rule = "names of modules as package.module"
-        require(are_modules(self.code), "code", rule, short(self.code))
 
     @property
     def modules(self) -> tuple[str, ...]:
@@ -68,13 +64,13 @@ class Job:
         """Hash of configuration, seed and code: the name of the job's result."""
         rule, found = "plain JSON values", short(self.config)
         require(is_json(self.config), "config", rule, found)
-        parts = {
+        facts = {
             "function": self.function,
             "config": self.config,
             "seed": self.seed,
             "code": code_digest(self.modules),
         }
-        text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
+        text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def kept_in(self, folder: str | os.PathLike[str] | None) -> "Job":

@@ -10,16 +10,6 @@ from typing import Any
 
 import numpy as np
 
-# The column of an answer that has no names of its own.
-VALUE = "value"
-
-
-def pack(function: Callable[..., Any]) -> bytes:
-    """A function as bytes: of a cell or a script itself, of a module by its name."""
-    import cloudpickle
-
-    return cloudpickle.dumps(function)
-
 
 def compute_point(
     config: Mapping[str, Any], seed: int, packed: bytes
@@ -27,23 +17,18 @@ def compute_point(
     """The answer of the packed function at a point, as columns."""
     function = _unpacked(packed, config["code"])
     if not config["keyed"]:
-        return columns(function(**config["point"], seed=seed))
-    import jax
+        answer = function(**config["point"], seed=seed)
+    else:
+        import jax
 
-    return columns(function(dict(config["point"]), jax.random.key(seed)))
-
-
-def columns(answer: Any) -> dict[str, Any]:
-    """A number, an array or a dict of them, by name; arrays of one number are numbers.
-
-    What else a function returns is refused.
-    """
+        answer = function(dict(config["point"]), jax.random.key(seed))
     if not isinstance(answer, Mapping):
-        answer = {VALUE: answer}
-    return {str(name): _column(str(name), value) for name, value in answer.items()}
+        answer = {"value": answer}
+    return {str(name): _column(name, value) for name, value in answer.items()}
 
 
 def _column(name: str, value: Any) -> Any:
+    """A number or an array of them; arrays of one number are numbers."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     array = None if isinstance(value, (Mapping, set)) else np.asarray(value)

@@ -10,14 +10,14 @@ import threading
 import time
 import types
 import warnings
-from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
-from iclab._memory import give_back
+from iclab._memory import give_back, keep_freed_memory
 from iclab._reader import Natural, Whole, checked
 from iclab.runs._cache import CACHE_FOLDER, compilation_cache, replace_damaged
 from iclab.runs._environment import SAFE_PATH, on_cpu, on_gpu, one_thread
@@ -25,11 +25,11 @@ from iclab.runs._events import (
     EngineProblem,
     Event,
     Outcome,
+    Progressed,
     Started,
-    Told,
     attempt,
 )
-from iclab.runs._job import Job
+from iclab.runs._job import Device, Job
 
 # What a process says first.
 _THERE = "there"
@@ -62,31 +62,32 @@ class Processes:
 
     def __call__(self, jobs: Sequence[Job]) -> Iterator[Event]:
         """Yield what happens to the jobs; no process outlives this."""
-        cards = [job for job in jobs if job.device == "gpu"]
-        if cards and not self.gpus:
+        devices: tuple[Device, ...] = ("gpu", "cpu")
+        lines = {
+            device: _Line(job for job in jobs if job.device == device)
+            for device in devices
+        }
+        if lines["gpu"] and not self.gpus:
             raise EngineProblem("jobs ask for a GPU, and there is none")
         shared = {} if self.cache is None else compilation_cache(self.cache)
-        seats = [_Seat(shared | on_gpu(card)) for card in range(self.gpus)]
-        queue = _Line(cards)
-        plain = _Line(job for job in jobs if job.device == "cpu")
-        places = [(seat, queue) for seat in seats]
-        places += [(_Seat(shared | on_cpu()), plain) for _ in range(self.count)]
+        cards, cores = range(self.gpus), range(self.count)
+        seats = [_Seat(shared | on_gpu(card), lines["gpu"]) for card in cards]
+        seats += [_Seat(shared | on_cpu(), lines["cpu"]) for _ in cores]
         try:
-            yield from _begin(places)
-            while busy := [seat for seat, _ in places if seat.busy]:
+            yield from _begin(seats)
+            while busy := [seat for seat in seats if seat.job is not None]:
                 for event in _news(busy):
                     # The next job does not wait until this one was looked at.
                     begun: list[Started] = []
                     try:
                         if isinstance(event, Outcome):
-                            for line in (queue, plain):
-                                line.ended(event.job)
-                            begun = _begin(places)
+                            lines[event.job.device].ended(event.job)
+                            begun = _begin(seats)
                     finally:
                         yield event
                     yield from begun
         finally:
-            for seat, _ in places:
+            for seat in seats:
                 seat.end()
 
 
@@ -99,7 +100,7 @@ class _Line:
     """
 
     def __init__(self, jobs: Iterable[Job]):
-        self._jobs = deque(jobs)
+        self._jobs = list(jobs)
         self._ahead: set[Hashable] = set()
         self._ended: set[Hashable] = set()
 
@@ -108,19 +109,11 @@ class _Line:
 
     def next(self) -> Job:
         """Take the job to begin now out of the line."""
-        waits = self._ahead - self._ended
+        first, waits = self._jobs[0], self._ahead - self._ended
         # Processes begin anew between jobs that are compiled in two ways.
-        quick = self._jobs[0].quick
-        place = next(
-            (
-                place
-                for place, job in enumerate(self._jobs if waits else ())
-                if job.quick == quick and _kind(job) not in waits
-            ),
-            0,
-        )
-        job = self._jobs[place]
-        del self._jobs[place]
+        fit = (job for job in self._jobs if job.quick == first.quick)
+        job = next((job for job in fit if _kind(job) not in waits), first)
+        self._jobs.remove(job)
         self._ahead.add(_kind(job))
         return job
 
@@ -141,129 +134,95 @@ def _names(value: Any) -> Hashable:
 
 
 class _Seat:
-    """Room for one process at a time, which is started when it is needed."""
+    """A process that does one job of a line at a time, started when it is needed."""
 
-    def __init__(self, environment: Mapping[str, str]):
-        self.busy = False
-        self._environment = environment
-        self._process: _Process | None = None
-        self._quick = False
+    job: Job | None = None
+    _process: SpawnProcess | None = None
+
+    def __init__(self, environment: Mapping[str, str], line: _Line):
+        self._environment, self.line = environment, line
 
     @property
     def signals(self) -> tuple[Connection, int]:
-        """Ready when there is something to hear."""
+        """Ready when the job reports or has ended, or the process has died."""
         assert self._process is not None
-        return self._process.signals
+        return self._pipe, self._process.sentinel
 
-    def take(self, job: Job) -> Job:
-        """Begin a job, in a new process if need be."""
-        fits = self._process is not None and self._quick == job.quick
-        if self._process is not None and not (fits and self._process.alive()):
+    def begin(self) -> Started:
+        """Begin the next job; whether that went well is seen in its outcome."""
+        self.job = job = self.line.next()
+        # How programs are compiled is settled when a process begins.
+        fits = self._process and self._process.is_alive() and self._quick == job.quick
+        if not fits:
             self.end()
-        if self._process is None:
-            # How programs are compiled is settled when a process begins.
-            self._quick = job.quick
-            settings = one_thread(quick=job.quick) | dict(self._environment)
-            self._process = _Process(settings)
-        self._process.take(job)
-        self.busy = True
-        return job
+            self._start(job.quick)
+        self._begun = time.perf_counter()
+        with contextlib.suppress(OSError):
+            self._pipe.send(job)
+        return Started(job)
 
-    def event(self) -> Told | Outcome | None:
-        """What there is to hear; None if a process only says that it is there."""
-        assert self._process is not None
-        event = self._process.event()
-        self.busy = not isinstance(event, Outcome)
-        return event
-
-    def end(self) -> None:
-        """Leave no process behind."""
-        if self._process is not None:
-            self._process.end()
-        self._process = None
-
-
-class _Process:
-    """A process that does one job at a time, seen from here."""
-
-    job: Job
-
-    def __init__(self, environment: Mapping[str, str]):
-        self._started = False
+    def _start(self, quick: bool) -> None:
+        self._quick, self._there = quick, False
         # `spawn`, because JAX does not survive a fork.
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        known = (SAFE_PATH in os.environ, environment.get(CACHE_FOLDER))
-        self._process = context.Process(
-            target=_serve, args=(theirs, *known), daemon=True
-        )
-        with (
-            _changed({**environment, SAFE_PATH: "1"}),
-            _interrupts_held(),
-            _current_folder_last(),
-            _hidden_main(),
-        ):
-            self._process.start()
+        variables = one_thread(quick=quick) | dict(self._environment)
+        known = (SAFE_PATH in os.environ, variables.get(CACHE_FOLDER))
+        process = context.Process(target=_serve, args=(theirs, *known), daemon=True)
+        with _surroundings({**variables, SAFE_PATH: "1"}), _interrupts_held():
+            process.start()
+            self._process = process
         theirs.close()
 
-    @property
-    def signals(self) -> tuple[Connection, int]:
-        """Ready when the job says something or has ended, or the process has died."""
-        return self._pipe, self._process.sentinel
-
-    def alive(self) -> bool:
-        return self._process.is_alive()
-
-    def take(self, job: Job) -> None:
-        """Begin a job; whether that went well is seen in its outcome."""
-        self.job, self._start = job, time.perf_counter()
-        with contextlib.suppress(OSError):
-            self._pipe.send(job)
-
-    def event(self) -> Told | Outcome | None:
+    def event(self) -> Progressed | Outcome | None:
         """How far the job is or how it ended, once `signals` are ready.
 
         None if the process says that it is there. One that ends by itself before that
         will not be helped by another: this raises.
         """
+        job = self.job
+        assert job is not None
         try:
             if self._pipe.poll():
-                said = self._pipe.recv()
-                if said == _THERE:
-                    self._started = True
+                message = self._pipe.recv()
+                if message == _THERE:
+                    self._there = True
                     return None
-                return said if isinstance(said, Outcome) else Told(self.job, *said)
+                if not isinstance(message, Outcome):
+                    return Progressed(job, *message)
+                self.job = None
+                return message
         except (EOFError, OSError):
             pass
-        self.end()
-        death = _death(self._process.exitcode)
-        if not self._started and (self._process.exitcode or 0) >= 0:
+        self.job, code = None, self.end()
+        if not self._there and (code or 0) >= 0:
             raise EngineProblem(
-                f"a process for the work could not be started ({death}): it has printed"
-                " why"
+                f"a process for the work could not be started ({_death(code)}): it has"
+                " printed why"
             )
-        error = f"the process of this job died: {death}"
-        return Outcome(self.job, None, error, time.perf_counter() - self._start)
+        error = f"the process of this job died: {_death(code)}"
+        return Outcome(job, None, error, time.perf_counter() - self._begun)
 
-    def end(self) -> None:
+    def end(self) -> int | None:
+        """Leave no process behind; the exit code of the one that was there."""
+        if self._process is None:
+            return None
         # Nothing is lost: results are handed over whole, and what a job keeps in its
         # folder is written whole.
         self._process.kill()
         self._process.join()
         self._pipe.close()
+        code, self._process = self._process.exitcode, None
+        return code
 
 
-def _begin(places: Sequence[tuple[_Seat, _Line]]) -> list[Started]:
+def _begin(seats: Sequence[_Seat]) -> list[Started]:
     """Give every free seat its next job."""
-    return [
-        Started(seat.take(line.next()))
-        for seat, line in places
-        if line and not seat.busy
-    ]
+    return [seat.begin() for seat in seats if seat.line and seat.job is None]
 
 
-def _news(busy: Sequence[_Seat]) -> Iterator[Told | Outcome]:
-    """Wait until a process says something, has ended its job or died."""
+def _news(busy: Sequence[_Seat]) -> Iterator[Progressed | Outcome]:
+    """Wait until a process reports, has ended its job or died."""
     ready = multiprocessing.connection.wait(
         [one for seat in busy for one in seat.signals]
     )
@@ -283,6 +242,7 @@ def _death(code: int | None) -> str:
 
 def _serve(pipe: Connection, safe_path: bool, programs: str | None) -> None:
     """Do the jobs that come through the pipe, until it or the parent is gone."""
+    keep_freed_memory()
     if not safe_path:
         # What a job starts itself is as its user has it.
         del os.environ[SAFE_PATH]
@@ -295,14 +255,8 @@ def _serve(pipe: Connection, safe_path: bool, programs: str | None) -> None:
     with contextlib.suppress(EOFError, OSError):
         pipe.send(_THERE)
         while True:
-            pipe.send(attempt(pipe.recv(), lambda *said: _say(pipe, said)))
+            pipe.send(attempt(pipe.recv(), lambda *progress: pipe.send(progress)))
             give_back()
-
-
-def _say(pipe: Connection, said: tuple[float, str]) -> None:
-    """Tell the parent how far the job is, if it is there to hear it."""
-    with contextlib.suppress(OSError):
-        pipe.send(said)
 
 
 def _leave_with_parent() -> None:
@@ -314,23 +268,9 @@ def _leave_with_parent() -> None:
 
 
 @contextlib.contextmanager
-def _changed(environment: Mapping[str, str]) -> Iterator[None]:
-    """Let processes started inside have these variables."""
-    before = {name: os.environ.get(name) for name in environment}
-    os.environ.update(environment)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-@contextlib.contextmanager
-def _current_folder_last() -> Iterator[None]:
-    """Let processes started inside look for modules in the current folder last.
+def _surroundings(variables: Mapping[str, str]) -> Iterator[None]:
+    """Let processes started inside have these variables, look for modules in the
+    current folder last, and know nothing of the running program's file.
 
     The current folder may be a stranger's: nothing in it must run because it has the
     name of a library. So each process that we start begins without it (`SAFE_PATH`, or
@@ -340,28 +280,25 @@ def _current_folder_last() -> Iterator[None]:
     imported there and hides no library. Only the folder of a script that the user runs,
     and that of iclab itself, keep their place: these programs run anyway.
     """
-    before = sys.path
+    environment = {name: os.environ.get(name) for name in variables}
+    path, main = sys.path, sys.modules["__main__"]
     here = os.path.realpath(os.curdir)
-    file = getattr(sys.modules["__main__"], "__file__", None)
+    script = os.path.realpath(getattr(main, "__file__", None) or "")
     home = Path(__file__).resolve().parents[2]
-    if here not in (os.path.dirname(os.path.realpath(file or "")), str(home)):
-        # Sorting leaves the others in their order.
-        sys.path = sorted(before, key=lambda one: os.path.realpath(one) == here)
     try:
+        os.environ.update(variables)
+        if here not in (os.path.dirname(script), str(home)):
+            # Sorting leaves the others in their order.
+            sys.path = sorted(path, key=lambda one: os.path.realpath(one) == here)
+        sys.modules["__main__"] = types.ModuleType("__main__")
         yield
     finally:
-        sys.path = before
-
-
-@contextlib.contextmanager
-def _hidden_main() -> Iterator[None]:
-    """Let processes started inside know nothing of the running program's file."""
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = types.ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
+        sys.path, sys.modules["__main__"] = path, main
+        for name, value in environment.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 @contextlib.contextmanager

@@ -1,7 +1,6 @@
 """Results on disk, named by the hash of the job that made them."""
 
 import contextlib
-import hashlib
 import io
 import json
 import math
@@ -13,7 +12,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -24,10 +23,11 @@ from iclab._files import (
     now,
     read_inside,
     refuse_links,
+    sha256,
     signed,
     write_whole,
 )
-from iclab._reader import Seconds, checked
+from iclab._reader import Rule, Seconds, checked
 from iclab.runs._drafts import draft_folder, is_old, remove_left_drafts
 from iclab.runs._events import EngineProblem
 from iclab.runs._job import Job, Result, plain_result
@@ -53,6 +53,8 @@ _DAMAGE = (
 
 _MARKER, _MANIFEST, _WORK = "FORMAT", "manifest.json", "work"
 
+_HEX = Rule("64 hex digits", lambda d: re.fullmatch(r"[0-9a-f]{64}", d) is not None)
+
 
 @dataclass(frozen=True)
 class Kept:
@@ -67,13 +69,7 @@ class Kept:
 class Named:
     """A job of which only the name is known: enough to find its result."""
 
-    digest: str
-
-    def __post_init__(self):
-        if re.fullmatch(r"[0-9a-f]{64}", self.digest) is None:
-            raise ValueError(
-                f"Named: `digest` must be 64 hex digits, got {self.digest}"
-            )
+    digest: Annotated[str, _HEX]
 
 
 @checked
@@ -110,7 +106,7 @@ class Store:
         """Where `job` may keep what it has done so far; gone when it is finished."""
         place = self.folder(job) / _WORK
         with self._writing():
-            refuse_links(self.root, place.relative_to(self.root).as_posix())
+            refuse_links(self.root, self._name(place))
         return place
 
     def forget_work(self, job: Job) -> None:
@@ -134,7 +130,7 @@ class Store:
                 manifest = self.manifest(job)
                 result = dict(manifest["values"])
                 if manifest["arrays"] is not None:
-                    result |= self._arrays(job, **manifest["arrays"])
+                    result |= _arrays(self.folder(job), manifest["arrays"])
                 return Kept(result, float(manifest["seconds"]))
             except _DAMAGE as damage:
                 if not self.seems_finished(job):
@@ -156,10 +152,7 @@ class Store:
 
     def manifest(self, job: "Job | Named") -> dict[str, Any]:
         """Configuration, seed, versions, commit and time of a finished job."""
-        name = (self.folder(job) / _MANIFEST).relative_to(self.root).as_posix()
-        found = json.loads(read_inside(self.root, name))
-        if not isinstance(found, dict):
-            raise ValueError("it is not an object")
+        found = self._read(self.folder(job) / _MANIFEST)
         if "sha256" not in found:
             raise ValueError("it has no checksum: an earlier iclab wrote it")
         if not is_signed(found):
@@ -167,20 +160,20 @@ class Store:
         if found["digest"] != job.digest:
             raise ValueError("it is the result of another job")
         # Keys that a result cannot do without.
-        kinds = {"finished": str, "versions": dict, "values": dict}
-        for key, kind in kinds.items():
+        for key, kind in (("finished", str), ("versions", dict), ("values", dict)):
             if not isinstance(found[key], kind):
                 raise ValueError(f"`{key}` is not what it should be")
-        if isinstance(job, Job):
-            _see_planned(found, job)
+        planned = _planned(job) if isinstance(job, Job) else {}
+        for key, value in planned.items():
+            if canonical(found[key]) != canonical(value):
+                raise ValueError(f"its `{key}` is not that of the job that was planned")
         moment(found["finished"])
         for key in ("seconds", "cpu_seconds"):
             if found.get(key) is not None and not 0 <= found[key] < math.inf:
                 raise ValueError(f"`{key}` must be a finite number ≥ 0")
-        if found["versions"]["iclab"] is not None:
-            str.encode(found["versions"]["iclab"])
-        if found["commit"] is not None:
-            str.encode(found["commit"])
+        for text in (found["versions"]["iclab"], found["commit"]):
+            if text is not None:
+                str.encode(text)
         return found
 
     def origin(self, job: Job) -> dict[str, Any] | None:
@@ -216,19 +209,22 @@ class Store:
         """
         if not replace and self.has(job):
             return
-        plain = plain_result(result)
-        arrays = {n: v for n, v in plain.items() if isinstance(v, np.ndarray)}
-        values = {name: v for name, v in plain.items() if name not in arrays}
+        found = plain_result(result)
+        arrays = {n: v for n, v in found.items() if isinstance(v, np.ndarray)}
+        values = {name: v for name, v in found.items() if name not in arrays}
         folder = self.folder(job)
         with self._writing():
-            refuse_links(self.root, folder.relative_to(self.root).as_posix())
+            refuse_links(self.root, self._name(folder))
             folder.mkdir(parents=True, exist_ok=True)
-            named = self._save_arrays(folder, arrays) if arrays else None
-            facts = self._facts(job, seconds)
-            facts["cpu_seconds"] = cpu_seconds
-            manifest = facts | {"values": values, "arrays": named}
-            self._replace(folder / _MANIFEST, _json(signed(manifest)))
-            for other in folder.glob("arrays-*.npz"):
+            named = None
+            if arrays:
+                # By what they hold: a result that is replaced stays whole meanwhile.
+                packed = _pack(arrays)
+                named = {"file": _file(sha256(packed)), "sha256": sha256(packed)}
+                self._replace(folder / named["file"], packed)
+            facts = {"cpu_seconds": cpu_seconds, "values": values, "arrays": named}
+            self._replace(folder / _MANIFEST, _facts(job, seconds, **facts))
+            for other in folder.glob(_file("*")):
                 if is_old(other) and (named is None or other.name != named["file"]):
                     other.unlink(missing_ok=True)
             self._failure_path(job).unlink(missing_ok=True)
@@ -240,14 +236,12 @@ class Store:
             path = self._failure_path(job)
             refuse_links(self.root, path.parent.name)
             path.parent.mkdir(exist_ok=True)
-            facts = self._facts(job, seconds) | {"error": error}
-            self._replace(path, _json(signed(facts)))
+            self._replace(path, _facts(job, seconds, error=error))
 
     def failure(self, job: "Job | Named") -> str | None:
         """What stopped `job` when it was last tried, if it did not end well."""
         try:
-            name = self._failure_path(job).relative_to(self.root).as_posix()
-            found = json.loads(read_inside(self.root, name))
+            found = self._read(self._failure_path(job))
             error = found["error"] if is_signed(found) else None
         except _DAMAGE:
             return None
@@ -256,37 +250,14 @@ class Store:
     def _failure_path(self, job: "Job | Named") -> Path:
         return self.root / "failures" / f"{job.digest}.json"
 
-    def _facts(self, job: Job, seconds: float) -> dict[str, Any]:
-        return {
-            "function": job.function,
-            "label": job.label,
-            "config": dict(job.config),
-            "seed": job.seed,
-            "digest": job.digest,
-            "seconds": seconds,
-            "finished": now(),
-            **provenance(),
-        }
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.root).as_posix()
 
-    def _save_arrays(
-        self, folder: Path, arrays: Mapping[str, np.ndarray]
-    ) -> dict[str, str]:
-        """Named by what they hold: a result that is replaced stays whole meanwhile."""
-        packed = _pack(arrays)
-        checksum = hashlib.sha256(packed).hexdigest()
-        file = f"arrays-{checksum[:16]}.npz"
-        self._replace(folder / file, packed)
-        return {"file": file, "sha256": checksum}
-
-    def _arrays(
-        self, job: "Job | Named", file: str, sha256: str
-    ) -> dict[str, np.ndarray]:
-        if file != f"arrays-{sha256[:16]}.npz":
-            raise ValueError("it names a file that is not its own")
-        packed = read_inside(self.folder(job), file)
-        if hashlib.sha256(packed).hexdigest() != sha256:
-            raise ValueError(f"{file} was altered: its checksum does not match")
-        return _unpacked(packed)
+    def _read(self, path: Path) -> dict[str, Any]:
+        found = json.loads(read_inside(self.root, self._name(path)))
+        if not isinstance(found, dict):
+            raise ValueError("it is not an object")
+        return found
 
     def _check_format(self) -> None:
         found = _format(self.root)
@@ -307,7 +278,7 @@ class Store:
     def _replace(self, path: Path, content: bytes) -> None:
         """Write a file that nobody ever sees half written."""
         if path.is_relative_to(self.root):
-            refuse_links(self.root, path.parent.relative_to(self.root).as_posix())
+            refuse_links(self.root, self._name(path.parent))
         with draft_folder(self.root) as drafts:
             write_whole(path, content, durable=True, drafts=drafts)
 
@@ -320,12 +291,35 @@ class Store:
             raise EngineProblem(f"cannot write to {self.root}: {reason}") from None
 
 
-def _see_planned(manifest: Mapping[str, Any], job: Job) -> None:
-    """See that a manifest tells of the very job that was planned."""
-    planned = {"function": job.function, "config": dict(job.config), "seed": job.seed}
-    for key, value in planned.items():
-        if canonical(manifest[key]) != canonical(value):
-            raise ValueError(f"its `{key}` is not that of the job that was planned")
+def _planned(job: Job) -> dict[str, Any]:
+    return {"function": job.function, "config": dict(job.config), "seed": job.seed}
+
+
+def _facts(job: Job, seconds: float, **more: Any) -> bytes:
+    """A manifest: what was done, when, with what, and `more`."""
+    facts = {
+        **_planned(job),
+        "label": job.label,
+        "digest": job.digest,
+        "seconds": seconds,
+        "finished": now(),
+        **provenance(),
+    }
+    return (json.dumps(signed(facts | more), indent=1) + "\n").encode()
+
+
+def _file(checksum: str) -> str:
+    return f"arrays-{checksum[:16]}.npz"
+
+
+def _arrays(folder: Path, named: Mapping[str, str]) -> dict[str, np.ndarray]:
+    file, checksum = named["file"], named["sha256"]
+    if file != _file(checksum):
+        raise ValueError("it names a file that is not its own")
+    packed = read_inside(folder, file)
+    if sha256(packed) != checksum:
+        raise ValueError(f"{file} was altered: its checksum does not match")
+    return _unpacked(packed)
 
 
 def _format(root: Path) -> str | None:
@@ -377,7 +371,3 @@ def _see_fits(claimed: int, there: int) -> None:
     """See that a file can hold as many bytes as its header says, before any is made."""
     if claimed > there:
         raise ValueError(f"a header claims {claimed} bytes, and there are {there}")
-
-
-def _json(value: Mapping[str, Any]) -> bytes:
-    return (json.dumps(value, indent=1) + "\n").encode()

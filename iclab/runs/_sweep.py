@@ -1,9 +1,11 @@
 """Sweeps: a function of one's own at every point of a grid, as jobs of the engine."""
 
+import contextlib
 import inspect
 import itertools
 import json
 import math
+import operator
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from iclab._files import is_signed, now, read_inside, see_free, signed
-from iclab._reader import Natural, checked
+from iclab._reader import Natural, Seed, checked, read, refuse, require
 from iclab.runs._cache import CACHE_FOLDER, Cache
 from iclab.runs._cluster import Cluster
 from iclab.runs._engine import run_jobs
@@ -19,10 +21,9 @@ from iclab.runs._environment import usable_cores
 from iclab.runs._events import Engine, EngineProblem, Event, Outcome
 from iclab.runs._function_code import function_digest
 from iclab.runs._job import Job
-from iclab.runs._points import pack
 from iclab.runs._processes import Processes
 from iclab.runs._store import Named, Store
-from iclab.runs._sweep_result import Point, Sweep
+from iclab.runs._sweep_result import Point, Sweep, label
 from iclab.show import Display, display as usual_display, of, tell
 
 _FORMAT = 1
@@ -43,6 +44,7 @@ def sweep(
     force: bool = False,
     quiet: bool = False,
     display: Display | None = None,
+    engine: Engine | None = None,
 ) -> Sweep:
     """Call `function` at every point of `grid`, with every seed, and keep the answers.
 
@@ -56,36 +58,38 @@ def sweep(
 
     `jobs` processes do the work, one for each core by default, or the workers of a Dask
     scheduler at `cluster`. `seeds` are 0, 1, … of a number, or a list of their own.
-    `force` computes again what is there. A `display` of one's own shows how far it is;
-    `quiet` shows nothing.
+    `force` computes again what is there. `quiet` shows no progress. A `display` and an
+    `engine` of one's own show the progress and do the work instead.
     """
-    plan = _plan(function, grid, seeds)
+    import cloudpickle
+
+    axes = {str(name): _values(str(name), values) for name, values in grid.items()}
+    known = {
+        "function": _name(function),
+        "code": function_digest(function),
+        "keyed": _keyed(function, axes),
+    }
+    plan = {**known, "grid": axes, "seeds": _seeds(seeds), "begun": now()}
     if cluster is not None and jobs is not None:
-        raise ValueError("sweep: `jobs` and `cluster` cannot both be given")
+        refuse("`jobs` and `cluster` cannot both be given")
     folder = Path(out)
     if not _plan_in(folder):  # a file of this name is not a sweep's
         try:
             see_free(folder, [_PLAN])
         except OSError as error:
-            raise ValueError(f"sweep: `out`: {error.strerror}") from None
+            refuse(f"`out`: {error.strerror}")
     store = Store(folder / _STORE)
-    packed = pack(function)
+    # Of a cell or a script the function itself, of a module its name.
+    packed = cloudpickle.dumps(function)
     work = [
-        Job(
-            _WORK,
-            {key: plan[key] for key in ("function", "code", "keyed")} | {"point": at},
-            seed,
-            label=_label(at, seed),
-            packed=packed,
-        )
+        Job(_WORK, known | {"point": at}, seed, label=label(at, seed), packed=packed)
         for at, seed in _points(plan)
     ]
     plan = {"format": _FORMAT, **plan, "jobs": [job.digest for job in work]}
     store.write(folder / _PLAN, (json.dumps(signed(plan), indent=1) + "\n").encode())
-    engine: Engine
-    if cluster is not None:
+    if engine is None and cluster is not None:
         engine = Cluster(cluster)
-    else:
+    elif engine is None:
         engine = Processes(jobs or usable_cores(), cache=_programs())
     events = run_jobs(work, store=store, engine=engine, force=force)
     usual = usual_display(quiet=quiet, out=sys.stderr, patience=0.0)
@@ -107,20 +111,19 @@ def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
         whole = plan["format"] == _FORMAT and math.prod(sizes) == len(names)
         places = list(_points(plan)) if whole else []
     except (ValueError, LookupError, TypeError, AttributeError):
-        rule = "`folder` must be that of a sweep"
-        raise ValueError(f"open_sweep: {rule}: {folder} holds none") from None
+        refuse(f"`folder` must be that of a sweep: {folder} holds none")
     if not whole:
-        raise ValueError(
-            f"open_sweep: {folder} was written by another version of iclab"
-        )
+        refuse(f"{folder} was written by another version of iclab")
     if not is_signed(plan):
         reason = "it has no checksum, or another one than it should"
-        raise ValueError(f"open_sweep: {folder / _PLAN} is not used: {reason}")
+        refuse(f"{folder / _PLAN} is not used: {reason}")
     store = Store(folder / _STORE, read_only=True)
-    points = [
-        _found(store, name, at, seed)
-        for name, (at, seed) in zip(names, places, strict=True)
-    ]
+    points: list[Point] = []
+    for name, (at, seed) in zip(names, places, strict=True):
+        kept = store.find(name)
+        result, seconds = (None, None) if kept is None else (kept.result, kept.seconds)
+        error = store.failure(name) if kept is None else None
+        points.append(Point(at, seed, result, error, seconds))
     return Sweep(folder, plan["function"], plan["grid"], plan["seeds"], tuple(points))
 
 
@@ -141,23 +144,23 @@ def _follow(events: Iterator[Event], show: Display, folder: Path) -> None:
         for event in events:
             if not isinstance(event, Outcome):
                 continue
-            failed, name = event.error is not None, event.job.label
-            if event.error is not None:
+            name, how = event.job.label, ""
+            if event.error is None:
+                kept += 1
+            else:
+                how = "failed"
                 show.note(f"failed: {name}: {event.error.strip().splitlines()[-1]}")
-            kept += not failed
-            show.ended(name, "failed" if failed else "", cached=event.from_store)
+            show.ended(name, how, cached=event.from_store)
     except BaseException:
-        points = of(kept, show.total, "point")
-        show.note(
-            f"sweep stopped: {points} are kept in {folder}; called again it goes on"
-        )
+        points = f"{of(kept, show.total, 'point')} are kept in {folder}"
+        show.note(f"sweep stopped: {points}; called again it goes on")
         raise
 
 
 def _programs() -> Path | None:
     """Where processes keep what they compile, so that a killed sweep need not again."""
     if CACHE_FOLDER in os.environ:
-        return None  # whoever has told JAX where is not contradicted
+        return None  # the user has set JAX's own variable
     try:
         cache = Cache()
     except EngineProblem as problem:
@@ -165,28 +168,6 @@ def _programs() -> Path | None:
         return None
     cache.trim()
     return cache.programs
-
-
-def _found(store: Store, name: Named, at: Mapping[str, Any], seed: int) -> Point:
-    kept = store.find(name)
-    if kept is not None:
-        return Point(dict(at), seed, kept.result, None, kept.seconds)
-    return Point(dict(at), seed, None, store.failure(name), None)
-
-
-def _plan(
-    function: Callable[..., Any], grid: Mapping[str, Any], seeds: Any
-) -> dict[str, Any]:
-    """All that is known before anything runs, as plain values; mistakes are said."""
-    axes = {str(name): _values(str(name), values) for name, values in grid.items()}
-    return {
-        "function": _name(function),
-        "code": function_digest(function),
-        "keyed": _keyed(function, axes),
-        "grid": axes,
-        "seeds": _seeds(seeds),
-        "begun": now(),
-    }
 
 
 def _points(plan: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], int]]:
@@ -198,46 +179,36 @@ def _points(plan: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], int]]:
 
 def _values(name: str, values: Any) -> list[Any]:
     if name in _RESERVED or not name.isidentifier():
-        raise ValueError(f"sweep: `grid` must not name an axis {name!r}")
+        refuse(f"`grid` must not name an axis {name!r}")
     if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
-        raise ValueError(
-            f"sweep: `grid` must have a list of values for {name}, got {values!r}"
-        )
-    plain = [_plain(name, value) for value in values]
-    if not plain or len({json.dumps(value) for value in plain}) < len(plain):
-        raise ValueError(
-            f"sweep: `grid` must have different values for {name}, and at least one,"
-            f" got {plain}"
-        )
-    return plain
+        refuse(f"`grid` must have a list of values for {name}, got {values!r}")
+    found = [_value(name, value) for value in values]
+    if not found or len({json.dumps(value) for value in found}) < len(found):
+        rule = f"different values for {name}, and at least one"
+        refuse(f"`grid` must have {rule}, got {found}")
+    return found
 
 
-def _plain(name: str, value: Any) -> Any:
+def _value(name: str, value: Any) -> Any:
     """A value of an axis as JSON has it: numbers of NumPy and JAX become Python's."""
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
         value = value.item()
     if isinstance(value, (list, tuple)):
-        return [_plain(name, one) for one in value]
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    raise ValueError(
-        f"sweep: `grid` must have numbers, words or lists of them for {name}, got"
-        f" {value!r}"
-    )
+        return [_value(name, one) for one in value]
+    if value is not None and not isinstance(value, (bool, int, float, str)):
+        rule = f"numbers, words or lists of them for {name}"
+        refuse(f"`grid` must have {rule}, got {value!r}")
+    return value
 
 
 def _seeds(seeds: Any) -> list[int]:
-    if isinstance(seeds, (str, bytes)) or not (
-        hasattr(seeds, "__iter__") or hasattr(seeds, "__index__")
-    ):
-        raise ValueError(f"sweep: `seeds` must be a number or a list, got {seeds!r}")
-    if hasattr(seeds, "__index__"):
-        seeds = range(int(seeds))
-    found = [int(seed) for seed in seeds]
-    if not found or len(set(found)) < len(found) or min(found) < 0:
-        raise ValueError(
-            f"sweep: `seeds` must be different numbers ≥ 0, at least one, got {found}"
-        )
+    with contextlib.suppress(TypeError):
+        seeds = range(operator.index(seeds))
+    several = hasattr(seeds, "__iter__") and not isinstance(seeds, (str, bytes))
+    require(several, "seeds", "a number or a list", repr(seeds))
+    found = [read(seed, Seed, "seeds") for seed in seeds]
+    distinct = len(set(found)) == len(found) > 0
+    require(distinct, "seeds", "different numbers ≥ 0, at least one", found)
     return found
 
 
@@ -249,18 +220,12 @@ def _keyed(function: Callable[..., Any], axes: Mapping[str, Any]) -> bool:
     try:
         signature.bind(**axes, seed=0)
     except TypeError as error:
-        names = ", ".join([*axes, "seed"])
-        raise ValueError(
-            f"sweep: `function` must take ({names}) or (point, key):"
-            f" {_name(function)}{signature} does not ({error})"
-        ) from None
+        rule = f"take ({', '.join([*axes, 'seed'])}) or (point, key)"
+        found = f"{_name(function)}{signature} does not ({error})"
+        refuse(f"`function` must {rule}: {found}")
     return False
 
 
 def _name(function: Callable[..., Any]) -> str:
     inner = getattr(function, "func", function)  # of a functools.partial
     return str(getattr(inner, "__qualname__", type(inner).__qualname__))
-
-
-def _label(at: Mapping[str, Any], seed: int) -> str:
-    return ", ".join(f"{name}={value}" for name, value in (*at.items(), ("seed", seed)))

@@ -51,8 +51,7 @@ class Sweep:
     def __post_init__(self):
         count = math.prod([len(self.seeds), *map(len, self.grid.values())])
         rule = f"one for every point of the grid and seed, {count}"
-        found = f"{len(self.points)}"
-        require(len(self.points) == count, "points", rule, found)
+        require(len(self.points) == count, "points", rule, len(self.points))
 
     @property
     def failures(self) -> list[Point]:
@@ -113,7 +112,8 @@ class Sweep:
         rows = rows if len(rows) <= _SHOWN else [*rows[:10], "…", *rows[-5:]]
         page = show.table([name for name, _ in table], rows, digits=6)
         failed = "".join(
-            f"<details><summary>{html.escape(_place(one))}</summary>"
+            f"<details><summary>{html.escape(label(one.point, one.seed))}: "
+            f"{html.escape(_last_line(one.error) or '')}</summary>"
             f"<pre>{html.escape(one.error or '')}</pre></details>"
             for one in self.failures
         )
@@ -122,10 +122,8 @@ class Sweep:
 
     def _summary(self) -> str:
         done = len(self.points) - len(self.failures) - len(self.missing)
-        parts = [show.of(done, len(self.points), "point")]
-        if self.failures:
-            parts.append(f"{len(self.failures)} failed")
-        return f"{', '.join(parts)}, in {self.folder}"
+        failed = f", {len(self.failures)} failed" if self.failures else ""
+        return f"{show.of(done, len(self.points), 'point')}{failed}, in {self.folder}"
 
     def _array(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
         values = [(one.result or {}).get(name) for one in self.points]
@@ -154,52 +152,42 @@ class Sweep:
             title = f"result.{name}" if name in taken else name
             table += _spread(title, values)
         if self.failures:
-            lines = [
-                one.error and one.error.strip().splitlines()[-1] for one in self.points
-            ]
-            table.append(("error", lines))
+            table.append(("error", [_last_line(one.error) for one in self.points]))
         return table
 
 
 def _spread(name: str, values: list[Any]) -> list[tuple[str, list[Any]]]:
     """A column, or one for every entry where values are arrays."""
-    arrays = [value for value in values if isinstance(value, np.ndarray)]
-    if not arrays:
+    if not any(isinstance(value, np.ndarray) for value in values):
         return [(name, values)]
-    places = dict.fromkeys(at for one in arrays for at in np.ndindex(one.shape))
-    return [
-        (
-            f"{name}[{','.join(map(str, at))}]",
-            [_entry(value, at) for value in values],
-        )
-        for at in places
+    entries = [
+        dict(zip(np.ndindex(value.shape), value.ravel().tolist(), strict=True))
+        if isinstance(value, np.ndarray)
+        else {}
+        for value in values
     ]
-
-
-def _entry(value: Any, at: tuple[int, ...]) -> Any:
-    inside = (
-        isinstance(value, np.ndarray)
-        and value.ndim == len(at)
-        and all(i < n for i, n in zip(at, value.shape, strict=True))
-    )
-    return value[at].item() if inside else None
+    return [
+        (f"{name}[{','.join(map(str, at))}]", [one.get(at) for one in entries])
+        for at in dict.fromkeys(at for one in entries for at in one)
+    ]
 
 
 def _dtype(values: list[Any]) -> str:
-    """The narrowest type of pandas for a column, with room for missing values."""
-    there = [value for value in values if value is not None]
-    whole = len(there) == len(values)
-    if there and all(isinstance(value, bool) for value in there):
+    """The narrowest type of pandas for a column, which may have missing values."""
+    kinds = {type(value) for value in values if value is not None}
+    whole = None not in values
+    if kinds == {bool}:
         return "bool" if whole else "boolean"
-    if there and all(type(value) is int for value in there):
+    if kinds == {int}:
         return "int64" if whole else "Int64"
-    if there and all(type(value) in (int, float) for value in there):
-        return "float64"
-    return "object"
+    return "float64" if kinds and kinds <= {int, float} else "object"
 
 
-def _place(one: Point) -> str:
-    words = [
-        f"{name}={value}" for name, value in (*one.point.items(), ("seed", one.seed))
-    ]
-    return f"{', '.join(words)}: {(one.error or '').strip().splitlines()[-1]}"
+def label(point: Mapping[str, Any], seed: int) -> str:
+    """A point in words: `width=2, seed=1`."""
+    named = {**point, "seed": seed}
+    return ", ".join(f"{name}={value}" for name, value in named.items())
+
+
+def _last_line(error: str | None) -> str | None:
+    return error and error.strip().splitlines()[-1]

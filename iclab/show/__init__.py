@@ -13,7 +13,6 @@ from iclab.show._chart import (
     curves as curves,
     diverging as diverging,
     heat_map as heat_map,
-    tag as tag,
 )
 from iclab.show._numbers import (
     counted as counted,
@@ -39,9 +38,9 @@ from iclab.show._terminal import (
     CannotWrite as CannotWrite,
     columns as columns,
     flush as flush,
+    in_ascii as in_ascii,
     is_unicode as is_unicode,
     open_streams as open_streams,
-    plain as plain,
     say_of_writing as say_of_writing,
     tell as tell,
     visible as visible,

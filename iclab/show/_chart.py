@@ -6,7 +6,7 @@ well as by colours, which survive the common colour blindnesses and both backgro
 
 import html
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -69,7 +69,7 @@ STYLES = (
 
 @dataclass(frozen=True)
 class Axis:
-    """A range of numbers, on a plain or a logarithmic scale."""
+    """A range of numbers, on a linear or a logarithmic scale."""
 
     label: str
     low: float
@@ -77,7 +77,7 @@ class Axis:
     log: bool = False
     whole: bool = False
 
-    def part(self, value: float) -> float:
+    def position(self, value: float) -> float:
         """Where a value lies, 0 at the low end and 1 at the high end."""
         if not self.log:
             return (value - self.low) / (self.high - self.low)
@@ -94,24 +94,20 @@ class Axis:
             last = math.floor(high / step + 1e-9)
             return [round(i * step, 12) for i in range(first, last + 1)]
         decades = math.log10(self.high / self.low)
-        parts = (1, 2, 5) if decades <= 2.2 else (1,)
+        factors = (1, 2, 5) if decades <= 2.2 else (1,)
         every = max(1, math.ceil(decades / 7))
         powers = range(
             math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1
         )
-        found = [p * 10.0**e for e in powers if e % every == 0 for p in parts]
+        found = [p * 10.0**e for e in powers if e % every == 0 for p in factors]
         edge = 1 + 1e-9
         return [one for one in found if self.low / edge <= one <= self.high * edge]
-
-    def json(self) -> dict[str, Any]:
-        """The axis as the browser's side takes it."""
-        return {"low": self.low, "high": self.high, "log": self.log}
 
 
 def around(
     values: Iterable[Any], label: str, *, log: bool = False, zero: bool = False
 ) -> Axis:
-    """An axis with room for all finite values; `zero` keeps zero in sight."""
+    """An axis that shows all finite values; with `zero`, zero too."""
     every = [one for some in values for one in _floats(some) if math.isfinite(one)]
     every = [one for one in every if one > 0 or not log] or [1.0]
     low, high = min(every), max(every)
@@ -120,8 +116,8 @@ def around(
         return Axis(label, low, high if high / low > 1.5 else 1.5 * low, log=True)
     if zero:
         low, high = min(low, 0.0), max(high, 0.0)
-    room = 0.06 * (high - low) or 0.5 * abs(high) or 1.0
-    return Axis(label, low if zero and low == 0 else low - room, high + room)
+    margin = 0.06 * (high - low) or 0.5 * abs(high) or 1.0
+    return Axis(label, low if zero and low == 0 else low - margin, high + margin)
 
 
 class Chart:
@@ -132,8 +128,9 @@ class Chart:
     ):
         self.x, self.y, self.title = x, y, title
         self.width, self.height = width, height
-        self._drawn: list[tuple[str, tuple[Any, ...]]] = []
         self._legend: list[tuple[str, Style, str]] = []
+        # Drawn at the end: how high the frame is depends on the legend.
+        self._drawn: list[Callable[[], str]] = []
 
     def frame(self) -> dict[str, Any]:
         """Where the axes are, for what is laid over the picture."""
@@ -144,21 +141,42 @@ class Chart:
             "right": self.width - 14,
             "top": 34 + 18 * len(self._rows()),
             "bottom": self.height - 44,
-            "x": self.x.json(),
-            "y": self.y.json(),
+            **{
+                name: {"low": axis.low, "high": axis.high, "log": axis.log}
+                for name, axis in (("x", self.x), ("y", self.y))
+            },
         }
 
     def line(
         self, x: Any, y: Any, label: str, style: Style, width: float = 2.2
     ) -> None:
         """A curve; it breaks where there is no number."""
-        self._legend.append((label, style, "line"))
-        self._drawn.append(("line", (x, y, label, style, width)))
+
+        def draw() -> str:
+            return tag(
+                "path",
+                label and tag("title", html.escape(label)),
+                class_="curve",
+                data_label=label,
+                fill="none",
+                stroke=style.colour,
+                stroke_width=width,
+                stroke_linejoin="round",
+                stroke_dasharray=style.dash,
+                d=self._path(x, y),
+            )
+
+        self._add(draw, label, style, "line")
 
     def band(self, x: Any, lower: Any, upper: Any, label: str, style: Style) -> None:
         """The space between two curves."""
-        self._legend.append((label, style, "band"))
-        self._drawn.append(("band", (x, lower, upper, style)))
+
+        def draw() -> str:
+            there = self._path(x, upper)
+            back = self._path(list(x)[::-1], list(lower)[::-1]).replace("M", "L")
+            return tag("path", fill=style.colour, opacity="0.22", d=f"{there}{back}Z")
+
+        self._add(draw, label, style, "band")
 
     def points(
         self,
@@ -171,20 +189,62 @@ class Chart:
         upper: Any = None,
     ) -> None:
         """Markers, with bars from `lower` to `upper`."""
-        self._legend.append((label, style, "points"))
-        self._drawn.append(("points", (x, y, style, lower, upper)))
+
+        def draw() -> str:
+            found = []
+            for i, (one, other) in enumerate(zip(_floats(x), _floats(y), strict=True)):
+                if not (math.isfinite(one) and math.isfinite(other)):
+                    continue
+                if lower is not None:
+                    across, low = self._at(one, float(lower[i]))
+                    _, high = self._at(one, float(upper[i]))
+                    d = f"M{across:.1f} {low:.1f}m-4 0h8m-4 0V{high:.1f}m-4 0h8"
+                    line = {"stroke": style.colour, "stroke_width": 1.6}
+                    found.append(tag("path", d=d, fill="none", **line))
+                found.append(_marker(style, *self._at(one, other)))
+            return "".join(found)
+
+        self._add(draw, label, style, "points")
 
     def bars(
         self, left: Any, right: Any, height: Any, label: str, style: Style
     ) -> None:
         """Filled bars from the bottom."""
-        self._legend.append((label, style, "band"))
-        self._drawn.append(("bars", (left, right, height, style)))
+
+        def draw() -> str:
+            found = []
+            every = map(_floats, (left, right, height))
+            for one, other, value in zip(*every, strict=True):
+                start, up = self._at(one, value)
+                end, down = self._at(other, self.y.low)
+                wide, high = max(end - start, 0.5), max(down - up, 0.0)
+                found.append(tag("rect", x=start, y=up, width=wide, height=high))
+            return tag("g", "".join(found), fill=style.colour, opacity="0.25")
+
+        self._add(draw, label, style, "band")
 
     def field(self, values: Any, limit: float) -> None:
         """A matrix over the whole frame, row 0 at the bottom, orange above zero and
         purple below."""
-        self._drawn.append(("field", (values, limit)))
+
+        def draw() -> str:
+            f, matrix = self.frame(), [_floats(row) for row in values]
+            width = (f["right"] - f["left"]) / len(matrix[0])
+            height = (f["bottom"] - f["top"]) / len(matrix)
+            return "".join(
+                tag(
+                    "rect",
+                    x=f["left"] + j * width,
+                    y=f["bottom"] - (i + 1) * height,
+                    width=width + 0.6,
+                    height=height + 0.6,
+                    fill=diverging(value / limit),
+                )
+                for i, row in enumerate(matrix)
+                for j, value in enumerate(row)
+            )
+
+        self._drawn.append(draw)
 
     def level(self, y: float, label: str, style: Style) -> None:
         """A horizontal line."""
@@ -192,21 +252,17 @@ class Chart:
 
     def svg(self) -> str:
         """The picture."""
-        inside = "".join(getattr(self, f"_{kind}")(*what) for kind, what in self._drawn)
-        f = self.frame()
+        inside, f = "".join(draw() for draw in self._drawn), self.frame()
         clip = f"clip{abs(hash((self.title, self.width, f['top']))) % 10**8}"
         wide, high = f["right"] - f["left"], f["bottom"] - f["top"]
         box = tag("rect", x=f["left"], y=f["top"], width=wide, height=high)
         style = f"{_FONT};width:100%;max-width:{self.width}px;height:auto;display:block"
         head = _text(f["left"], 18, self.title, font_size=14, font_weight=600)
-        clipped = tag("g", inside, clip_path=f"url(#{clip})")
+        clipped = tag("clipPath", box, id=clip)
+        clipped += tag("g", inside, clip_path=f"url(#{clip})")
         return tag(
             "svg",
-            head
-            + self._keys()
-            + self._grid()
-            + tag("clipPath", box, id=clip)
-            + clipped,
+            head + self._keys() + self._grid() + clipped,
             class_="iclab-chart",
             viewBox=f"0 0 {self.width} {self.height}",
             role="img",
@@ -214,10 +270,15 @@ class Chart:
             style=style,
         )
 
+    def _add(self, draw: Callable[[], str], label: str, style: Style, kind: str):
+        self._drawn.append(draw)
+        if label:
+            self._legend.append((label, style, kind))
+
     def _at(self, x: float, y: float) -> tuple[float, float]:
         f = self.frame()
-        across = f["left"] + self.x.part(x) * (f["right"] - f["left"])
-        up = f["bottom"] - self.y.part(y) * (f["bottom"] - f["top"])
+        across = f["left"] + self.x.position(x) * (f["right"] - f["left"])
+        up = f["bottom"] - self.y.position(y) * (f["bottom"] - f["top"])
         # Far outside is far enough: huge numbers are no coordinates.
         return min(max(across, -1e4), 1e4), min(max(up, -1e4), 1e4)
 
@@ -232,86 +293,28 @@ class Chart:
             broken = False
         return "".join(pieces)
 
-    def _line(self, x: Any, y: Any, label: str, style: Style, width: float) -> str:
-        return tag(
-            "path",
-            label and tag("title", html.escape(label)),
-            class_="curve",
-            data_label=label,
-            fill="none",
-            stroke=style.colour,
-            stroke_width=width,
-            stroke_linejoin="round",
-            stroke_dasharray=style.dash,
-            d=self._path(x, y),
-        )
-
-    def _band(self, x: Any, lower: Any, upper: Any, style: Style) -> str:
-        there = self._path(x, upper)
-        back = self._path(list(x)[::-1], list(lower)[::-1]).replace("M", "L")
-        return tag("path", fill=style.colour, opacity="0.22", d=f"{there}{back}Z")
-
-    def _points(self, x: Any, y: Any, style: Style, lower: Any, upper: Any) -> str:
-        found = []
-        for i, (one, other) in enumerate(zip(_floats(x), _floats(y), strict=True)):
-            if not (math.isfinite(one) and math.isfinite(other)):
-                continue
-            if lower is not None:
-                across, low = self._at(one, float(lower[i]))
-                _, high = self._at(one, float(upper[i]))
-                d = f"M{across:.1f} {low:.1f}m-4 0h8m-4 0V{high:.1f}m-4 0h8"
-                line = {"stroke": style.colour, "stroke_width": 1.6}
-                found.append(tag("path", d=d, fill="none", **line))
-            found.append(_marker(style, *self._at(one, other)))
-        return "".join(found)
-
-    def _bars(self, left: Any, right: Any, height: Any, style: Style) -> str:
-        found = []
-        every = map(_floats, (left, right, height))
-        for one, other, value in zip(*every, strict=True):
-            (start, up), (end, down) = self._at(one, value), self._at(other, self.y.low)
-            wide, high = max(end - start, 0.5), max(down - up, 0.0)
-            found.append(tag("rect", x=start, y=up, width=wide, height=high))
-        return tag("g", "".join(found), fill=style.colour, opacity="0.25")
-
-    def _field(self, values: Any, limit: float) -> str:
-        f, matrix = self.frame(), [_floats(row) for row in values]
-        width = (f["right"] - f["left"]) / len(matrix[0])
-        height = (f["bottom"] - f["top"]) / len(matrix)
-        cells = [
-            tag(
-                "rect",
-                x=f["left"] + j * width,
-                y=f["bottom"] - (i + 1) * height,
-                width=width + 0.6,
-                height=height + 0.6,
-                fill=diverging(value / limit),
-            )
-            for i, row in enumerate(matrix)
-            for j, value in enumerate(row)
-        ]
-        return "".join(cells)
-
     def _grid(self) -> str:
         f, found = self.frame(), []
         faint = {"stroke": "currentColor", "opacity": "0.12"}
+        left, right, top, bottom = (f[k] for k in ("left", "right", "top", "bottom"))
         for tick in self.x.ticks():
             across, _ = self._at(tick, self.y.low)
-            d = f"M{across:.1f} {f['top']}V{f['bottom']}"
-            words = _text(across, f["bottom"] + 16, number(tick), text_anchor="middle")
-            found += [tag("path", d=d, **faint), words]
+            found += [
+                tag("path", d=f"M{across:.1f} {top}V{bottom}", **faint),
+                _text(across, bottom + 16, number(tick), text_anchor="middle"),
+            ]
         for tick in self.y.ticks():
             _, up = self._at(self.x.low, tick)
-            d = f"M{f['left']} {up:.1f}H{f['right']}"
-            words = _text(f["left"] - 7, up + 4, number(tick), text_anchor="end")
-            found += [tag("path", d=d, **faint), words]
-        middle, centre = (f["left"] + f["right"]) / 2, (f["top"] + f["bottom"]) / 2
-        d = f"M{f['left']} {f['top']}V{f['bottom']}H{f['right']}"
+            found += [
+                tag("path", d=f"M{left} {up:.1f}H{right}", **faint),
+                _text(left - 7, up + 4, number(tick), text_anchor="end"),
+            ]
+        frame = {"d": f"M{left} {top}V{bottom}H{right}", "fill": "none"}
         label: dict[str, Any] = {"text_anchor": "middle", "font_size": 12.5}
-        turned = f"translate(15 {centre}) rotate(-90)"
+        turned = f"translate(15 {(top + bottom) / 2}) rotate(-90)"
         found += [
-            tag("path", d=d, fill="none", stroke="currentColor", opacity="0.6"),
-            _text(middle, self.height - 8, self.x.label, **label),
+            tag("path", **frame, stroke="currentColor", opacity="0.6"),
+            _text((left + right) / 2, self.height - 8, self.x.label, **label),
             _text(0, 0, self.y.label, transform=turned, **label),
         ]
         return tag("g", "".join(found), font_size=11.5)
@@ -319,34 +322,30 @@ class Chart:
     def _rows(self) -> list[list[tuple[str, Style, str]]]:
         """Entries of the legend, in as many rows as they need."""
         rows: list[list[tuple[str, Style, str]]] = []
-        room = 0.0
+        free = 0.0
         for entry in self._legend:
-            if not entry[0]:
-                continue
             wide = 44 + _LETTER * len(entry[0])
-            if not rows or room < wide:
-                rows, room = [*rows, []], self.width - 76
+            if not rows or free < wide:
+                rows, free = [*rows, []], self.width - 76
             rows[-1].append(entry)
-            room -= wide
+            free -= wide
         return rows
 
     def _keys(self) -> str:
         found = []
         for i, row in enumerate(self._rows()):
             across, up = 62.0, 35.0 + 18 * i
-            for label, (colour, dash, marker), kind in row:
+            for label, style, kind in row:
                 if kind == "band":
                     box = {"x": across, "y": up - 8, "width": 26, "height": 10}
-                    found.append(tag("rect", **box, fill=colour, opacity="0.35"))
+                    key = tag("rect", **box, fill=style.colour, opacity="0.35")
                 elif kind == "line":
-                    d, line = f"M{across} {up - 3}h26", {"stroke_dasharray": dash}
-                    found.append(
-                        tag("path", d=d, stroke=colour, stroke_width=2.4, **line)
-                    )
+                    line = {"stroke_width": 2.4, "stroke_dasharray": style.dash}
+                    d = f"M{across} {up - 3}h26"
+                    key = tag("path", d=d, stroke=style.colour, **line)
                 else:
-                    style = Style(colour, dash, marker)
-                    found.append(_marker(style, across + 13, up - 3))
-                found.append(_text(across + 32, up + 1, label, font_size=12))
+                    key = _marker(style, across + 13, up - 3)
+                found += [key, _text(across + 32, up + 1, label, font_size=12)]
                 across += 44 + _LETTER * len(label)
         return "".join(found)
 
@@ -378,12 +377,12 @@ def curves(
     return chart.svg()
 
 
-def diverging(part: float) -> str:
+def diverging(value: float) -> str:
     """Colour of a number between −1 and 1: purple, white, orange."""
-    part = min(max(part, -1.0), 1.0) if math.isfinite(part) else 0.0
-    end = (179, 88, 6) if part > 0 else (84, 39, 136)
+    value = min(max(value, -1.0), 1.0) if math.isfinite(value) else 0.0
+    end = (179, 88, 6) if value > 0 else (84, 39, 136)
     middle = (247, 247, 247)
-    mixed = (round(m + (e - m) * abs(part)) for m, e in zip(middle, end, strict=True))
+    mixed = (round(m + (e - m) * abs(value)) for m, e in zip(middle, end, strict=True))
     return "#" + "".join(f"{one:02x}" for one in mixed)
 
 

@@ -60,7 +60,7 @@ class Task:
     def cells(self, now: float, *, over: bool = False) -> tuple[str, str, str, str]:
         """Its row in a table: name, state, words, time."""
         if self.how is not None:
-            words = "from the store" if self.cached else ""
+            words = "cached" if self.cached else ""
             return self.name, self.how, words, duration(self.seconds or 0.0)
         if self.begun is None:
             return self.name, "waiting", "", ""
@@ -105,7 +105,7 @@ class Display:
             task.begun, task.first, task.share = time.monotonic(), share, share
             self._changed(task)
 
-    def told(self, name: str, share: float, words: str = "") -> None:
+    def progressed(self, name: str, share: float, words: str = "") -> None:
         """So much of a task is done; without a name, what the whole is at."""
         if name:
             task = self._task(name)
@@ -156,7 +156,7 @@ class Display:
         if self.total == 1 and not self.named:
             parts = [one.words for one in self.tasks.values()]
         parts += [", ".join(f"{counts[how]} {how}" for how in order if counts[how])]
-        parts += [f"{cached} from the store"] if cached and not self.named else []
+        parts += [f"{cached} cached"] if cached and not self.named else []
         parts += [duration(now - self.start), self.words]
         left = None if self.words or self.over else self.left(now)
         parts += [f"≈{duration(left)} left"] if left is not None and left >= 1 else []
@@ -279,7 +279,7 @@ class Terminal(Display):
             quiet = "dim" if state == "waiting" else "bold" if task.running else ""
             style = VERDICTS[state].terminal if state in VERDICTS else quiet
             rows.add_row(Text(name), Text(state, style), *map(Text, rest))
-        # Room for the `^C` that a terminal writes: it must not begin another line.
+        # Space for the `^C` that a terminal writes: it must not begin another line.
         line = Table.grid(padding=(0, 1, 0, 0))
         line.add_column(width=min(24, wide // 4))
         line.add_column(no_wrap=True, max_width=max(wide * 3 // 4 - 6, 10))

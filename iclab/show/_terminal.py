@@ -11,7 +11,7 @@ import unicodedata
 from typing import Any
 
 # What a terminal without Unicode shows in the place of these; of others, below.
-_PLAIN = {
+_ASCII = {
     "≥": ">=", "≤": "<=", "≠": "!=", "≈": "~", "−": "-", "–": "-", "—": "-", "·": "*",
     "×": "x", "√": "sqrt", "∞": "inf", "Σ": "sum", "∈": "in", "→": "->", "↦": "->",
     "’": "'", "‘": "'", "“": '"', "”": '"', "⟨": "<", "⟩": ">", "‖": "||",
@@ -22,7 +22,7 @@ _POWER = re.compile("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
-# Signs that a terminal obeys instead of showing them, or that turn the order of others:
+# Characters that a terminal obeys instead of showing, or that turn the order of others:
 # C0 but tab and newline, C1, and the marks of writing from right to left.
 CONTROL = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]"
@@ -35,18 +35,18 @@ class CannotWrite(Exception):
 
 def open_streams() -> None:
     """Let everything be printed: on closed streams and in any encoding."""
-    for number in (0, 1, 2):
+    for handle in (0, 1, 2):
         try:
-            os.fstat(number)
+            os.fstat(handle)
         except OSError:
             # Else the next file that is opened is taken for it.
             os.open(os.devnull, os.O_RDWR)
     sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-    codecs.register_error("iclab.plain", _plain_instead)
+    codecs.register_error("iclab.ascii", _ascii_instead)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="iclab.plain")
+            stream.reconfigure(errors="iclab.ascii")
 
 
 def is_unicode(stream: Any) -> bool:
@@ -61,8 +61,8 @@ def columns() -> int:
 
 
 def visible(text: str) -> str:
-    """A text that may be a stranger's, for a terminal: control signs are spelt out."""
-    return CONTROL.sub(lambda sign: ascii(sign[0])[1:-1], text)
+    """A text that may be a stranger's, with control characters spelt out."""
+    return CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def tell(text: str) -> None:
@@ -111,29 +111,29 @@ def _give_up(stream: Any) -> None:
         os.close(nowhere)
 
 
-def _plain_instead(error: UnicodeError) -> tuple[str, int]:
+def _ascii_instead(error: UnicodeError) -> tuple[str, int]:
     """Characters that a stream does not know in those that every stream knows."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return plain(error.object[error.start : error.end]), error.end
+    return in_ascii(error.object[error.start : error.end]), error.end
 
 
-def plain(text: str) -> str:
+def in_ascii(text: str) -> str:
     """Text in ASCII: `1.9x10^-11`, `lambda`."""
-    return "".join(map(_plain, _POWER.sub(lambda power: f"^{_digits(power[0])}", text)))
+    return "".join(map(_ascii, _POWER.sub(lambda power: f"^{_digits(power[0])}", text)))
 
 
 def _digits(power: str) -> str:
     return unicodedata.normalize("NFKD", power).replace("−", "-")
 
 
-def _plain(character: str) -> str:
-    if character.isascii() or character in _PLAIN:
-        return _PLAIN.get(character, character)
+def _ascii(character: str) -> str:
+    if character.isascii() or character in _ASCII:
+        return _ASCII.get(character, character)
     if 0xD800 <= ord(character) < 0xE000:  # a byte of a file's name that is no text
         return f"\\x{ord(character) & 0xFF:02x}"
     name = unicodedata.name(character, "")
     if name.startswith("GREEK"):
         return name.replace("LAMDA", "LAMBDA").split(" WITH ")[0].split()[-1].lower()
-    parts = unicodedata.normalize("NFKD", character)
-    return parts.encode("ascii", "ignore").decode() or "?"
+    letters = unicodedata.normalize("NFKD", character)
+    return letters.encode("ascii", "ignore").decode() or "?"

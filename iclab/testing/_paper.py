@@ -30,7 +30,7 @@ from iclab.testing._compare import fail
 def check_paper(
     paper: str | os.PathLike[str], *, scale: Scale | None = "smoke", seed: Seed = 0
 ) -> None:
-    """See that a paper, a folder or the key of one that is known, is as it should be.
+    """Check a paper, given as a folder or by the key of one that is known.
 
     Contents and files agree; every claim holds at `scale` with its decoys rejected, or
     is corrected where its entry has an erratum; every figure computes, draws and shows
@@ -102,8 +102,8 @@ def _run_claim(entry: Entry, scale: Scale, seed: int) -> Mapping[str, Any]:
     if bad:
         case = bad[0]
         reason = f"{case_line(case)} ({case.reason})"
-    found = f"is {record.verdict}: {reason}"
-    raise AssertionError(f"{entry.id} must be {expected}, and {found}")
+    found = f"got {record.verdict}: {reason}"
+    raise AssertionError(f"{entry.id}: the verdict must be {expected}, {found}")
 
 
 def _run_figure(entry: Entry, scale: Scale, seed: int) -> Mapping[str, Any]:
@@ -126,8 +126,8 @@ def _run_figure(entry: Entry, scale: Scale, seed: int) -> Mapping[str, Any]:
         found = f"{one.value}, expected {one.relation} {one.bound}"
         fail(f"{entry.id}: what it should show is not there: {one.statement}: {found}")
     if result.verdict not in GOOD_VERDICTS:
-        fail(f"{entry.id} is {result.verdict}: it shows nothing, or a main sentence of"
-             " its paper is not confirmed")  # fmt: skip
+        fail(f"{entry.id} is {result.verdict}: it shows nothing, or a main statement"
+             " of its paper is not confirmed")  # fmt: skip
     if not all(one.reason for one in result.evidence):
         fail(f"{entry.id}: every bound needs its `reason`")
     return result.numbers
@@ -155,14 +155,14 @@ def _check_json(entry: Entry, value: Any) -> None:
     except (TypeError, ValueError) as error:
         fail(f"{entry.id}: its settings and results must be plain JSON: {error}")
     if again != _listed(value):
-        fail(f"{entry.id}: JSON changes its settings or results: names must be words")
+        fail(f"{entry.id}: JSON changes its settings or results: keys must be strings")
 
 
 def _check_record(record: Record) -> None:
     """A record is written and read again without loss."""
     text = json.dumps(record.json(), allow_nan=False)
     if read_record(json.loads(text)) != record:
-        fail(f"{record.id}: its record is another one after it was written and read")
+        fail(f"{record.id}: its record changes when it is written and read back")
 
 
 def _listed(value: Any) -> Any:

@@ -5,6 +5,7 @@ import math
 from fractions import Fraction
 from typing import Annotated, Any  # Any: mpmath makes its classes at run time
 
+import jax
 import jax.numpy as jnp
 import mpmath
 import numpy as np
@@ -144,7 +145,7 @@ def looped_flow(
     """
     L = loops
     h, weight = wishart_quadrature(dimension, samples, 2 * L)
-    return 2 * L * weight @ (h * (1 - step * h) ** (2 * L - 1))
+    return _flow(step, h, weight, L)
 
 
 @checked
@@ -170,6 +171,13 @@ def looped_flow_limit(
         return 1 - gap * jnp.exp(-2 * t)
     shrunk = (1 + 4 * L * (L - 1) * gap ** (2 * L - 2) * t) ** (-1 / (2 * L - 2))
     return 1 - gap * shrunk
+
+
+@functools.partial(jax.jit, static_argnames="L")
+def _flow(
+    step: Number, h: Float[Array, " m"], weight: Float[Array, " m"], L: int
+) -> Float[Array, ""]:
+    return 2 * L * weight @ (h * (1 - step * h) ** (2 * L - 1))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -7,11 +7,11 @@ about Γ can be held against these losses.
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import Count, Covariance, checked, require
+from iclab.core import Count, Covariance, Number, checked, require
 from iclab.theory._moment_table import Moments
 
 
-@checked
+@checked(jit=True)
 def lsa_loss(
     U11: Float[Array, "d d"],
     u_last: Float[Array, ""] | float,
@@ -33,7 +33,7 @@ def lsa_loss(
     return 0.5 * _odd_part(u_last * U11, covariance, context_length)
 
 
-@checked
+@checked(jit=True)
 def lsa_full_loss(
     key_query: Float[Array, "k k"],
     value_projection: Float[Array, "k k"],
@@ -56,7 +56,8 @@ def lsa_full_loss(
     Assumes: y = ⟨w, x⟩ without noise, w ~ N(0, I), x ~ N(0, Λ).
     Differs from the paper: it writes the expectation only where p = q = 0.
     """
-    Lambda, N, d = covariance, context_length, len(covariance)
+    # A float, since the square of an integer of 64 bits may overflow.
+    Lambda, N, d = covariance, jnp.asarray(context_length, float), len(covariance)
     W_KQ, W_PV = key_query, value_projection
     rule, found = f"a {d + 1}×{d + 1} matrix", f"shape {W_KQ.shape}"
     require(len(W_KQ) == d + 1, "key_query", rule, found)
@@ -90,7 +91,7 @@ def lsa_full_loss(
 
 
 def _odd_part(
-    B: Float[Array, "d d"], Lambda: Float[Array, "d d"], N: Count
+    B: Float[Array, "d d"], Lambda: Float[Array, "d d"], N: Count | Number
 ) -> Float[Array, ""]:
     """E tr[(Λ̂B − I) Λ (Λ̂B − I)ᵀ]."""
     quadratic = jnp.trace(_sandwiched_gram(B @ Lambda @ B.T, Lambda, N))
@@ -98,14 +99,14 @@ def _odd_part(
 
 
 def _sandwiched_gram(
-    M: Float[Array, "d d"], Lambda: Float[Array, "d d"], N: Count
+    M: Float[Array, "d d"], Lambda: Float[Array, "d d"], N: Count | Number
 ) -> Float[Array, "d d"]:
     """E[Λ̂MΛ̂] = ΛMΛ + (ΛMᵀΛ + tr(MΛ)Λ)/N for a fixed matrix M."""
     wick = Lambda @ M.T @ Lambda + jnp.trace(M @ Lambda) * Lambda
     return Lambda @ M @ Lambda + wick / N
 
 
-@checked
+@checked(jit=True)
 def lsa_loss_random_covariance(
     U11: Float[Array, "d d"],
     u_last: Float[Array, ""] | float,

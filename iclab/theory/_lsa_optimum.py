@@ -25,7 +25,7 @@ def gamma_matrix(covariance: Covariance, context_length: Count) -> Float[Array, 
     return (1 + 1 / N) * Lambda + jnp.trace(Lambda) / N * jnp.eye(len(Lambda))
 
 
-@checked
+@checked(jit=True)
 def optimal_preconditioner(
     covariance: Covariance,
     context_length: Count,
@@ -78,7 +78,7 @@ def lsa_optimum(
     return _balanced_weights(optimal_preconditioner(covariance, context_length))
 
 
-@checked
+@checked(jit=True)
 def random_covariance_coefficients(
     moments: Moments, context_length: Count
 ) -> tuple[Float[Array, " d"], Float[Array, " d"], Float[Array, "d d"]]:
@@ -96,7 +96,7 @@ def random_covariance_coefficients(
     Differs from the paper: ζ is given its natural diagonal.
     """
     first, second, third = moments
-    N = context_length
+    N = jnp.asarray(context_length, float)  # one more than an integer may overflow
     total = jnp.sum(first)
     gamma = (N + 1) / N * third + (third + second * (total - first)) / N
     cross = second[:, None] * first[None, :]
@@ -108,7 +108,7 @@ def random_covariance_coefficients(
     return gamma, second, jnp.where(jnp.eye(d, dtype=bool), gamma[:, None], zeta)
 
 
-@checked
+@checked(jit=True)
 def lsa_optimum_random_covariance(
     moments: Moments, context_length: Count
 ) -> tuple[Float[Array, "d+1 d+1"], Float[Array, "d+1 d+1"]]:

@@ -23,7 +23,7 @@ from iclab.theory._lsa_optimum import optimal_preconditioner
 _ROUND_OFF = 1e-8
 
 
-@checked
+@checked(jit=True)
 def lsa_risk(
     preconditioner: Float[Array, "d d"],
     covariance: SecondMoment,

@@ -61,7 +61,7 @@ def multi_head_weights(
     return jnp.einsum("hk,hnk->nk", value, columns)
 
 
-@checked
+@checked(jit=True)
 def representation_loss(
     weights: Float[Array, "N K"],
     features: Float[Array, "K m"],
@@ -86,7 +86,7 @@ def representation_loss(
     return (jnp.sum(error**2) + p.m * p.tau * noise) / (2 * p.K)
 
 
-@checked
+@checked(jit=True)
 def representation_gap(
     weights: Float[Array, "N K"],
     optimum: Float[Array, "N K"],
@@ -112,7 +112,7 @@ def representation_gap(
     return squares / (2 * p.K)
 
 
-@checked
+@checked(jit=True, static="context_length")
 def representation_optimum(
     features: Float[Array, "K m"], context_length: Natural, noise_variance: NonNegative
 ) -> Float[Array, "N K"]:
@@ -135,7 +135,7 @@ def representation_optimum(
     return V[:, :size] @ along + copied
 
 
-@checked
+@checked(jit=True, static="context_length")
 def representation_infimum(
     features: Float[Array, "K m"], context_length: Natural, noise_variance: NonNegative
 ) -> Float[Array, ""]:
@@ -156,7 +156,7 @@ def representation_infimum(
     return _unexplained(p) + p.m * p.tau * (p.K - p.N) / (2 * p.K)
 
 
-@checked
+@checked(jit=True, static="context_length")
 def representation_infimum_printed(
     features: Float[Array, "K m"], context_length: Natural, noise_variance: NonNegative
 ) -> Float[Array, ""]:

@@ -22,7 +22,7 @@ from iclab.theory._wishart_quadrature import wishart_quadrature
 from iclab.theory._wishart_samples import wishart_samples
 
 
-@checked
+@checked(jit=True, static="best")
 def icl_ridge(
     features: Float[Array, "K m"],
     labels: Float[Array, " N"],
@@ -50,7 +50,7 @@ def icl_ridge(
     return coefficients, jnp.concatenate([labels, features[p.N :] @ coefficients])
 
 
-@checked
+@checked(jit=True)
 def ridge_coefficients(
     features: Float[Array, "N m"], labels: Float[Array, " N"], penalty: NonNegative
 ) -> Float[Array, " m"]:
@@ -64,7 +64,7 @@ def ridge_coefficients(
     return _ridge_matrix(features.T, penalty) @ labels
 
 
-@checked
+@checked(jit=True, static="context_length")
 def ridge_weights(
     features: Float[Array, "K m"], context_length: Natural, penalty: NonNegative
 ) -> Float[Array, "N K"]:
@@ -84,7 +84,7 @@ def ridge_weights(
     return jnp.concatenate([jnp.eye(p.N), predicted], axis=1)
 
 
-@checked
+@checked(jit=True, static="context_length")
 def representation_optimum_closed(
     features: Float[Array, "K m"], context_length: Natural, noise_variance: NonNegative
 ) -> Float[Array, "N K"]:
@@ -100,7 +100,7 @@ def representation_optimum_closed(
     return ridge_weights(features, p.N, p.m * p.tau)
 
 
-@checked
+@checked(jit=True, static="context_length")
 def performance_gap(
     features: Float[Array, "K m"],
     context_length: Natural,

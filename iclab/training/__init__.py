@@ -1,19 +1,17 @@
 """Ways to train: gradient flow, gradient descent, stochastic gradients."""
 
+from iclab._renamed import renamed
 from iclab.training._checkpoint import (
     Checkpoints as Checkpoints,
     OtherConfiguration as OtherConfiguration,
 )
-from iclab.training._core import Course as Course, fit as fit
+from iclab.training._core import TrainingRun as TrainingRun, fit as fit
 from iclab.training._curriculum import (
     Curriculum as Curriculum,
     Ramp as Ramp,
     Stage as Stage,
 )
-from iclab.training._descent import (
-    descend as descend,
-    descent_path as descent_path,
-)
+from iclab.training._descent import descend as descend, descent_path as descent_path
 from iclab.training._gradient_flow import (
     gradient_flow as gradient_flow,
     integrate_flow as integrate_flow,
@@ -21,7 +19,7 @@ from iclab.training._gradient_flow import (
 from iclab.training._hooks import (
     EarlyStopping as EarlyStopping,
     Hook as Hook,
-    Record as Record,
+    Recorder as Recorder,
     Validation as Validation,
 )
 from iclab.training._in_context import InContext as InContext
@@ -30,13 +28,9 @@ from iclab.training._looped import (
     fit_loops as fit_loops,
     looped_gradient_flow as looped_gradient_flow,
 )
-from iclab.training._losses import Huber as Huber, squared as squared
-from iclab.training._lsa_gradient_flow import (
-    lsa_gradient_flow as lsa_gradient_flow,
-)
-from iclab.training._minimise import (
-    minimise as minimise,
-)
+from iclab.training._losses import HuberLoss as HuberLoss, squared as squared
+from iclab.training._lsa_gradient_flow import lsa_gradient_flow as lsa_gradient_flow
+from iclab.training._minimise import minimise as minimise
 from iclab.training._plan import Optimiser as Optimiser, Plan as Plan
 from iclab.training._problem import (
     AbstractProblem as AbstractProblem,
@@ -59,3 +53,7 @@ from iclab.training._trained_lsa import (
     trained_lsa as trained_lsa,
 )
 from iclab.training._trainer import train as train
+
+__getattr__ = renamed(
+    __name__, {"Course": "TrainingRun", "Huber": "HuberLoss", "Record": "Recorder"}
+)

@@ -1,14 +1,14 @@
 """Training inside of a job: its state is kept, and others hear how far it is."""
 
 import time
-from typing import Any, cast, get_args
+from typing import Any
 
 import jax
 import numpy as np
 
-from iclab.core import DamagedFile, require
+from iclab.core import read
 from iclab.runs import Bench, assigned_devices, bench, provenance
-from iclab.training._checkpoint import Checkpoints, OtherConfiguration
+from iclab.training._checkpoint import Checkpoints
 from iclab.training._hooks import Hook
 from iclab.training._plan import Precision
 
@@ -42,8 +42,9 @@ class Keeper:
         if self._checkpoints is None or not self._checkpoints.steps():
             return None
         try:
-            found = self._checkpoints.load(like, _configuration(), warn=_ignore)
-        except (OtherConfiguration, DamagedFile, OSError, ValueError):
+            known = _configuration()
+            found = self._checkpoints.load(like, known, warn=lambda text: None)
+        except (OSError, ValueError):
             return None
         self._step = None if found is None else found[0]
         return found
@@ -59,7 +60,7 @@ class Keeper:
         return now - self._saved >= max(_SHORTEST, share, _COST * self._cost)
 
     def save(self, step: int, state: dict[str, Any]) -> None:
-        """Keep a state; without room or right to write, work goes on without."""
+        """Keep a state; where it cannot be written, work goes on without."""
         if self._checkpoints is None or step == self._step:
             return
         start = time.monotonic()
@@ -80,22 +81,22 @@ class AtWork(Hook):
     def __init__(self, here: Bench):
         self._bench, self._keeper = here, Keeper(here, "training")
 
-    def begin(self, course: Any) -> None:
-        found = self._keeper.load(course.state)
-        if found is not None and found[0] <= course.steps:
-            course.restore(*found)
+    def begin(self, run: Any) -> None:
+        found = self._keeper.load(run.state)
+        if found is not None and found[0] <= run.steps:
+            run.restore(*found)
 
-    def __call__(self, course: Any) -> None:
+    def __call__(self, run: Any) -> None:
         words = ""
-        if course.step > course.first:
-            words = f"loss {np.mean(course.losses[-1]):.3g}"
-        self._bench.heard(course.step / course.steps, words)
-        last = course.step == course.steps
-        if course.step > course.first and self._keeper.due(last=last):
-            self._keeper.save(course.step, course.state)
+        if run.step > run.first:
+            words = f"loss {np.mean(run.losses[-1]):.3g}"
+        self._bench.progress(run.step / run.steps, words)
+        last = run.step == run.steps
+        if run.step > run.first and self._keeper.due(last=last):
+            self._keeper.save(run.step, run.state)
 
-    def stopped(self, course: Any) -> None:
-        self._keeper.save(course.step, course.state)
+    def stopped(self, run: Any) -> None:
+        self._keeper.save(run.step, run.state)
 
 
 def at_work() -> list[Hook]:
@@ -108,11 +109,7 @@ def asked_precision(usual: Precision | None) -> Precision | None:
     """The precision that whoever runs the job asks for, or else the usual one."""
     here = bench()
     asked = None if here is None else here.precision
-    if asked is None:
-        return usual
-    known = get_args(Precision)
-    require(asked in known, "precision", f"one of {', '.join(known)}", asked)
-    return cast(Precision, asked)
+    return usual if asked is None else read(asked, Precision, "precision")
 
 
 def _configuration() -> dict[str, Any]:
@@ -123,7 +120,3 @@ def _configuration() -> dict[str, Any]:
         "backend": jax.default_backend(),
         "devices": len(assigned_devices()),
     }
-
-
-def _ignore(text: str) -> None:
-    pass

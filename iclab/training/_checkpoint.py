@@ -85,11 +85,7 @@ class Checkpoints:
         remove_drafts(self.folder)
 
     def load(
-        self,
-        like: Like,
-        configuration: Json,
-        *,
-        warn: Callable[[str], None],
+        self, like: Like, configuration: Json, *, warn: Callable[[str], None]
     ) -> tuple[int, dict[str, Any]] | None:
         """Newest whole checkpoint, as a tree like `like`; None if there is none.
 
@@ -102,7 +98,7 @@ class Checkpoints:
         for path in files:
             try:
                 tensors, description = read_tensors(path)
-                step = _step(path, description)
+                step, settings = _described(path, description or {})
             except DamagedFile as damage:
                 warn(f"{damage}; trying the one before")
                 continue
@@ -110,11 +106,8 @@ class Checkpoints:
                 reason = error.strerror or error
                 warn(f"cannot read {path}: {reason}; trying the one before")
                 continue
-            assert description is not None
-            found = differences(description["configuration"], configuration)
-            if found:
-                text = "; ".join(found)
-                raise OtherConfiguration(f"{path} is of another run: {text}")
+            if found := "; ".join(differences(settings, configuration)):
+                raise OtherConfiguration(f"{path} is of another run: {found}")
             if path != self.path(step):
                 warn(f"{path} holds step {step}: that counts, not its name")
             return step, _filled(like, step, tensors, path)
@@ -132,15 +125,14 @@ class Checkpoints:
         return [self.path(s) for s in sorted(self.steps(), key=claimed, reverse=True)]
 
 
-def _step(path: Path, description: Mapping[str, Any] | None) -> int:
-    """The step that a checkpoint holds: what it says inside, whatever its name."""
-    known = description or {}
-    step = known.get("step")
+def _described(path: Path, known: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
+    """Step and settings of a checkpoint: what it says inside, whatever its name."""
+    step, settings = known.get("step"), known.get("configuration")
     if type(step) is not int or step < 0:
         raise DamagedFile(f"{path} is not a checkpoint: it does not say its step")
-    if not isinstance(known.get("configuration"), Mapping):
+    if not isinstance(settings, Mapping):
         raise DamagedFile(f"{path} is not a checkpoint: it has no configuration")
-    return step
+    return step, settings
 
 
 def _named(state: PyTree[Any]) -> dict[str, np.ndarray]:

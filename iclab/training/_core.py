@@ -15,25 +15,17 @@ import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
-from iclab.core import (
-    Count,
-    Limit,
-    Natural,
-    checked,
-    finite_array,
-    require,
-)
+from iclab.core import Limit, Natural, Size, checked, finite_array, require
 from iclab.runs import assigned_devices
 from iclab.training._at_work import asked_precision, at_work
-from iclab.training._hooks import Hook, Record
-from iclab.training._plan import Optimiser, Precision
+from iclab.training._hooks import Hook, Recorder
+from iclab.training._plan import AnyOptimiser, Precision, is_endless, transformation
 from iclab.training._problem import AbstractProblem
 from iclab.training._processes import agreed
 from iclab.training._trained import Diverged, Trained
 
 ModelT = TypeVar("ModelT")
 Keys = Key[Array, "..."]
-Rule = Optimiser | optax.GradientTransformation
 
 # Steps that one compiled call may take, and how long it should last. Between calls
 # hooks are called. How steps are divided into calls does not change a bit of what they
@@ -45,12 +37,12 @@ _LONGEST_CALL, _CALL_SECONDS = 256, 0.5
 def fit(
     problem: AbstractProblem,
     model: ModelT,
-    optimiser: Rule,
+    optimiser: AnyOptimiser,
     *,
     steps: Natural,
     batch: Natural = 1,
     key: Keys | None = None,
-    runs: tuple[Count, ...] = (),
+    runs: tuple[Size, ...] = (),
     hooks: Sequence[Hook] = (),
     limit: Limit = math.inf,
     precision: Precision | None = None,
@@ -70,42 +62,18 @@ def fit(
 
     A loss or gradient that is not finite, or a loss above `limit`, raises `Diverged`.
     """
-    how: dict[str, Any] = {"steps": steps, "batch": batch, "key": key, "runs": runs}
-    how |= {"hooks": hooks, "limit": limit, "precision": precision}
-    return trained("fit", problem, model, optimiser, **how)
+    return TrainingRun(
+        "fit", problem, model, optimiser, steps=steps, batch=batch, key=key, runs=runs,
+        hooks=hooks, limit=limit, precision=precision,
+    ).run()  # fmt: skip
 
 
-def trained(
-    name: str,
-    problem: AbstractProblem,
-    model: ModelT,
-    optimiser: Rule,
-    *,
-    steps: int,
-    batch: int = 1,
-    key: Keys | None = None,
-    runs: tuple[int, ...] = (),
-    hooks: Sequence[Hook] = (),
-    limit: float = math.inf,
-    precision: Precision | None = None,
-) -> Trained[ModelT]:
-    """What `fit` does, for functions that train under a name of their own."""
-    key = jax.random.key(0) if key is None else key
-    precision = asked_precision(precision)
-    # A training with a folder of its own needs none of its job's.
-    hooks = hooks if any(hook.keeps for hook in hooks) else [*hooks, *at_work()]
-    course = Course(
-        name, problem, model, optimiser, steps, batch, key, tuple(runs), hooks, limit,
-        precision,
-    )  # fmt: skip
-    return course.run()
+class TrainingRun(Generic[ModelT]):
+    """A training under way: what hooks look at. Arguments are those of `fit`.
 
-
-class Course(Generic[ModelT]):
-    """A training under way: what hooks look at.
-
-    `step` of `steps` are taken; `model` is the model now. `saved_at` is the step of the
-    last checkpoint, if a hook writes them.
+    `step` of `steps` are taken; `model` is the model now. `name` is that of the public
+    function that trains. `saved_at` is the step of the last checkpoint, if a hook
+    writes them.
     """
 
     def __init__(
@@ -113,42 +81,55 @@ class Course(Generic[ModelT]):
         name: str,
         problem: AbstractProblem,
         model: Any,
-        optimiser: Rule,
+        optimiser: AnyOptimiser,
+        *,
         steps: int,
-        batch: int,
-        key: Keys,
-        runs: tuple[int, ...],
-        hooks: Sequence[Hook],
-        limit: Limit,
-        precision: Precision | None,
+        batch: int = 1,
+        key: Keys | None = None,
+        runs: tuple[int, ...] = (),
+        hooks: Sequence[Hook] = (),
+        limit: float = math.inf,
+        precision: Precision | None = None,
     ):
-        self.name, self.problem, self.hooks = name, problem, tuple(hooks)
-        self.runs = runs
-        self.steps = steps
-        self.step, self.first = 0, 0
+        self.name, self.problem = name, problem
+        # A training with a folder of its own needs none of its job's.
+        kept = any(hook.keeps for hook in hooks)
+        self.hooks = (*hooks,) if kept else (*hooks, *at_work())
+        self.runs, self.steps = tuple(runs), steps
+        self.step = self.first = 0
         self.saved_at: int | None = None
         self.stopped_by: str | None = None
-        self.precision: Precision | None = precision
+        self.precision: Precision | None = asked_precision(precision)
         self._limit = limit
         parameters, rest = split(self.cast(model), "model")
         for leaf in jax.tree.leaves(parameters):
             finite_array(leaf, "model")
-        self._fits_runs(model)
-        # Neither the seed nor, as a rule, the number of steps makes another program.
-        endless = not isinstance(optimiser, Optimiser) or optimiser.endless
-        self._program = _program(
-            rest,
-            self._keys(key),
+        for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_array)):
+            rule = f"of arrays with the axes {self.runs} in front"
+            fits = leaf.shape[: len(self.runs)] == self.runs
+            require(fits, "model", rule, f"shape {leaf.shape}")
+        frozen, static = eqx.partition(rest, eqx.is_array)
+        keys = self._keys(jax.random.key(0) if key is None else key)
+        program = _Program(
             problem=problem,
+            frozen=frozen,
+            static=static,
+            key_data=jax.random.key_data(keys),
+            key_kind=jax.random.key_impl(keys),
             optimiser=optimiser,
-            steps=1 if endless else self.steps,
+            # As a rule, neither steps nor seeds make another program.
+            steps=1 if is_endless(optimiser) else steps,
             batch=batch,
             runs=self.runs,
             limit=float(limit),
-            precision=precision,
+            precision=self.precision,
+            mesh=Mesh(np.array(assigned_devices()), ("batch",)),
         )
-        start = _over(self.runs, _transformation(optimiser, self.steps).init)
-        self._carry = self._placed((parameters, start(parameters), parameters))
+        arrays, plain = eqx.partition(program, eqx.is_array)
+        self._program = eqx.combine(_everywhere(arrays, program.mesh), plain)
+        start = _over(self.runs, transformation(optimiser, steps).init)
+        carry = (parameters, start(parameters), parameters)
+        self._carry = _everywhere(carry, program.mesh)
         self._history: list[np.ndarray] = [np.zeros((0, *self.runs, 2))]
         self._pace = _Pace()
 
@@ -192,11 +173,14 @@ class Course(Generic[ModelT]):
         rule = f"at least {step}, where the checkpoint is"
         require(step <= self.steps, "steps", rule, self.steps)
         self.step = self.first = step
-        self._carry = self._placed((state["model"], state["optimiser"], state["model"]))
+        carry = (state["model"], state["optimiser"], state["model"])
+        self._carry = _everywhere(carry, self._program.mesh)
         self._history = [np.asarray(state["history"])]
+        # `Recorder` was `Record` in checkpoints of the version before.
+        older = {name: name.replace("Recorder", "Record") for name in self._named_hooks}
         for name, hook in self._named_hooks.items():
-            if name in state["hooks"]:
-                hook.recall(state["hooks"][name], self)
+            if found := state["hooks"].get(name) or state["hooks"].get(older[name]):
+                hook.recall(found, self)
 
     def due(self, every: int | None) -> bool:
         """Whether this is the last step or one that `every` divides, as it does 0."""
@@ -244,17 +228,16 @@ class Course(Generic[ModelT]):
         step, curriculum = self.step, self.problem.curriculum
         periods = [hook.every for hook in self.hooks if hook.every is not None]
         due = [(step // every + 1) * every for every in periods]
-        limit = min(self.steps, curriculum.leaves_at(step), *due, self.steps)
-        return min(self._pace.steps(curriculum.room(step)), int(limit) - step)
+        limit = min(self.steps, curriculum.leaves_at(step), *due)
+        return min(self._pace.steps(curriculum.padded_length(step)), int(limit) - step)
 
     def _take(self, count: int) -> None:
-        room, start = self.problem.curriculum.room(self.step), time.perf_counter()
-        numbers = (np.array(value, np.int32) for value in (self.step, count))
-        self._carry, taken, fine, values = _advance(
-            (self._program, room), self._carry, *numbers
-        )
+        length = self.problem.curriculum.padded_length(self.step)
+        start = time.perf_counter()
+        fixed, numbers = (self._program, length), np.array([self.step, count], np.int32)
+        self._carry, taken, fine, values = _advance(fixed, self._carry, *numbers)
         new = np.asarray(values, float)[: int(taken)]
-        self._pace.saw(room, len(new), time.perf_counter() - start)
+        self._pace.saw(length, len(new), time.perf_counter() - start)
         self._history.append(new)
         self.step += len(new)
         if not bool(np.all(np.asarray(fine))):
@@ -270,30 +253,21 @@ class Course(Generic[ModelT]):
         finite = self._limit == math.inf or not by_loss
         rule = "finite" if finite else f"at most `limit` = {self._limit:g}"
         run = f" of run {tuple(map(int, where))}" if where else ""
-        kept = self.saved_at
-        saved = "" if kept is None else f"; the last checkpoint is of step {kept}"
+        at = self.saved_at
+        saved = "" if at is None else f"; the last checkpoint is of step {at}"
         return (
             f"{self.name}: `{name}` must be {rule} (try a smaller learning rate),"
             f" got {bad} at step {step}{run}{saved}"
         )
 
     def _result(self, model: ModelT, step: int) -> Trained[ModelT]:
-        record = next((one for one in self.hooks if isinstance(one, Record)), None)
+        record = next((one for one in self.hooks if isinstance(one, Recorder)), None)
         seen = (None, None) if record is None else (record.values, record.steps)
         return Trained(model, self.losses, step, self.stopped_by, *seen)
 
     def _whole(self, parameters: PyTree) -> Any:
         here = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)), parameters)
         return eqx.combine(here, self._program.frozen, self._program.static)
-
-    def _placed(self, carry: PyTree) -> PyTree:
-        return _everywhere(carry, self._program.mesh)
-
-    def _fits_runs(self, model: Any) -> None:
-        for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_array)):
-            rule = f"of arrays with the axes {self.runs} in front"
-            fits = leaf.shape[: len(self.runs)] == self.runs
-            require(fits, "model", rule, f"shape {leaf.shape}")
 
     def _keys(self, key: Keys) -> Keys:
         if not self.runs or key.shape:
@@ -305,38 +279,7 @@ class Course(Generic[ModelT]):
         return jax.vmap(fold)(jnp.arange(self.runs[-1]))
 
 
-def path(
-    loss: Callable[[ModelT], Float[Array, ""]],
-    start: ModelT,
-    *,
-    steps: int,
-    optimiser: optax.GradientTransformation,
-    record: Callable[[ModelT], PyTree],
-) -> Trained[ModelT]:
-    """Steps on a loss without samples in one scan, for use inside of programs."""
-    dynamic, static = split(start, "start")
-    evaluate = lambda arrays: loss(eqx.combine(arrays, static))  # noqa: E731
-
-    def one(carry, moves):
-        seen = record(eqx.combine(carry[0], static))
-        carry, fine, value, _ = _step(evaluate, optimiser, math.inf, carry, moves)
-        return carry, (value, seen, fine)
-
-    carry = (dynamic, optimiser.init(dynamic), dynamic)
-    # One step more than asked for evaluates the last state; it is not taken.
-    moves = jnp.arange(steps + 1) < steps
-    (dynamic, *_), (losses, records, fine) = jax.lax.scan(one, carry, moves)
-    taken = jnp.where(jnp.all(fine), steps, jnp.argmin(fine))
-    return Trained(
-        eqx.combine(dynamic, static),
-        losses,
-        taken,
-        records=records,
-        recorded_at=jnp.arange(steps + 1),
-    )
-
-
-def _step(
+def stepped(
     loss: Callable[[PyTree], Float[Array, ""]],
     optimiser: optax.GradientTransformation,
     limit: float,
@@ -383,28 +326,13 @@ class _Program(eqx.Module):
     static: PyTree
     key_data: Array
     key_kind: Any
-    optimiser: Rule
+    optimiser: AnyOptimiser
     steps: int
     batch: int
     runs: tuple[int, ...]
     limit: float
     precision: Precision | None
     mesh: Mesh
-
-
-def _program(rest: PyTree, keys: Keys, **others: Any) -> _Program:
-    mesh = Mesh(np.array(assigned_devices()), ("batch",))
-    frozen, static = eqx.partition(rest, eqx.is_array)
-    program = _Program(
-        frozen=frozen,
-        static=static,
-        key_data=jax.random.key_data(keys),
-        key_kind=jax.random.key_impl(keys),
-        mesh=mesh,
-        **others,
-    )
-    arrays, plain = eqx.partition(program, eqx.is_array)
-    return eqx.combine(_everywhere(arrays, mesh), plain)
 
 
 @eqx.filter_jit(donate="all-except-first")
@@ -414,25 +342,13 @@ def _advance(
     """State after at most `count` steps, how many they were, whether all is finite, and
     the loss and gradient norm of each.
     """
-    program, room = fixed
+    program, length = fixed
     problem, runs, precision = program.problem, program.runs, program.precision
     keys = jax.random.wrap_key_data(program.key_data, impl=program.key_kind)
     by_sample = NamedSharding(program.mesh, PartitionSpec("batch"))
     everywhere = NamedSharding(program.mesh, PartitionSpec())
     dtype = _dtype(precision)
-    optimiser = _transformation(program.optimiser, program.steps)
-
-    def one_run(carry, frozen, key, step):
-        def loss(parameters):
-            stage = problem.curriculum.stage(step, room)
-            samples = problem.batch(key, step, program.batch, stage)
-            samples = jax.lax.with_sharding_constraint(samples, by_sample)
-            if precision == "bfloat16":
-                parameters = _cast(parameters, jnp.bfloat16)
-            model = eqx.combine(parameters, frozen, program.static)
-            return problem.loss(model, _cast(samples, dtype), stage)
-
-        return _step(loss, optimiser, program.limit, carry)
+    optimiser = transformation(program.optimiser, program.steps)
 
     def unfinished(loop):
         taken, _, fine, _ = loop
@@ -440,13 +356,22 @@ def _advance(
 
     def body(loop):
         taken, carry, _, values = loop
+        step = first + taken
 
-        def step(carry, frozen, key):
-            return one_run(carry, frozen, key, first + taken)
+        def one_run(carry, frozen, key):
+            def loss(parameters):
+                stage = problem.curriculum.stage(step, length)
+                samples = problem.batch(key, step, program.batch, stage)
+                samples = jax.lax.with_sharding_constraint(samples, by_sample)
+                if precision == "bfloat16":
+                    parameters = _cast(parameters, jnp.bfloat16)
+                model = eqx.combine(parameters, frozen, program.static)
+                return problem.loss(model, _cast(samples, dtype), stage)
 
-        carry, fine, *numbers = _over(runs, step, keys_last=True)(
-            carry, program.frozen, keys
-        )
+            return stepped(loss, optimiser, program.limit, carry)
+
+        all_runs = _over(runs, one_run, keys_last=True)
+        carry, fine, *numbers = all_runs(carry, program.frozen, keys)
         values = values.at[taken].set(jnp.stack(numbers, -1).astype(values.dtype))
         return taken + 1, carry, fine, values
 
@@ -471,18 +396,17 @@ class _Pace:
 
     def __init__(self):
         self.rate = 0.0
-        self._seconds: dict[int, float] = {}
-        self._seen: set[int] = set()
+        self._seconds: dict[int, float] = {}  # of a step, by the length of prompts
 
-    def steps(self, room: int) -> int:
-        seconds = self._seconds.get(room, math.inf)
+    def steps(self, length: int) -> int:
+        seconds = self._seconds.get(length, math.inf)
         return int(np.clip(_CALL_SECONDS / seconds, 1, _LONGEST_CALL))
 
-    def saw(self, room: int, steps: int, seconds: float) -> None:
-        if room in self._seen:  # the first call compiled
-            self._seconds[room] = max(seconds, 1e-9) / max(steps, 1)
-            self.rate = 1 / self._seconds[room]
-        self._seen.add(room)
+    def saw(self, length: int, steps: int, seconds: float) -> None:
+        known = length in self._seconds  # the first call compiled
+        each = max(seconds, 1e-9) / max(steps, 1)
+        self._seconds[length] = each if known else math.inf
+        self.rate = 1 / each if known else self.rate
 
 
 def split(model: Any, name: str) -> tuple[Any, Any]:
@@ -491,10 +415,6 @@ def split(model: Any, name: str) -> tuple[Any, Any]:
     rule = "a pytree with arrays of numbers to train"
     require(bool(jax.tree.leaves(dynamic)), name, rule, "none")
     return dynamic, rest
-
-
-def _transformation(rule: Rule, steps: int) -> optax.GradientTransformation:
-    return rule.transformation(steps) if isinstance(rule, Optimiser) else rule
 
 
 def _dtype(precision: Precision | None) -> Any:

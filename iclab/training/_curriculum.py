@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from iclab._reader import Rule, Whole
-from iclab.core import Size, checked, is_traced, positive_integer, require
+from iclab.core import Natural, Size, checked, is_traced, require
 
 
 def _is_step(value: Any) -> bool:
@@ -33,12 +33,10 @@ class Ramp:
 
     start: Size
     end: Size
-    stairs: int = 1
-    every: int = 1
+    stairs: Natural = 1
+    every: Natural = 1
 
     def __post_init__(self):
-        for name in ("start", "end", "stairs", "every"):
-            positive_integer(getattr(self, name), name)
         rule = f"at least `start` = {self.start}"
         require(self.end >= self.start, "end", rule, self.end)
 
@@ -62,7 +60,7 @@ class Ramp:
 class Stage(eqx.Module):
     """How much of a prompt counts at a step: its first points and dimensions.
 
-    `points` is the number that arrays have room for, and static: a new one compiles.
+    `points` is the length of its arrays, with padding, and static: a new one compiles.
     """
 
     points: Size = eqx.field(static=True)
@@ -83,9 +81,6 @@ class Curriculum:
     points: Ramp
     dimensions: Ramp
     shapes: Size = 4
-
-    def __post_init__(self):
-        positive_integer(self.shapes, "shapes")
 
     @classmethod
     def constant(cls, points: Size, dimensions: Size) -> "Curriculum":
@@ -112,7 +107,7 @@ class Curriculum:
             shapes=stairs + 1 if every >= _LONG else 4,
         )
 
-    def room(self, step: Whole) -> int:
+    def padded_length(self, step: Whole) -> int:
         """Length that prompts of a step are padded to: one that they grow to."""
         ramp, height = self.points, self.points.end - self.points.start
         if height == 0:
@@ -128,11 +123,11 @@ class Curriculum:
     @checked(finite=False)
     def leaves_at(self, step: Whole) -> float:
         """First step after `step` whose prompts are padded to another length."""
-        return self.points.leaves_at(self.room(step))
+        return self.points.leaves_at(self.padded_length(step))
 
-    def stage(self, step: Int[Array, ""], room: Size) -> Stage:
+    def stage(self, step: Int[Array, ""], length: Size) -> Stage:
         """What counts at a (traced) step."""
-        return Stage(room, self.points(step), self.dimensions(step))
+        return Stage(length, self.points(step), self.dimensions(step))
 
     def last(self) -> Stage:
         """What counts once both ramps are climbed."""

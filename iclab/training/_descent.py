@@ -4,18 +4,17 @@ import math
 from collections.abc import Callable
 from typing import TypeVar
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PyTree
 
-from iclab.core import (
-    Limit,
-    Natural,
-    checked,
-)
-from iclab.training._core import path, split, trained
-from iclab.training._hooks import Record
+from iclab.core import Limit, Natural, checked
+from iclab.training._core import TrainingRun, split, stepped
+from iclab.training._hooks import Recorder
 from iclab.training._problem import Exact
-from iclab.training._progress import Progress
+from iclab.training._progress import ShowProgress
 from iclab.training._starts import scalar
 from iclab.training._trained import Trained
 
@@ -43,18 +42,16 @@ def descend(
     """
     split(start, "start")
     scalar(loss, start)
-    return trained(
+    hooks = [] if record is None else [Recorder(record, every)]
+    return TrainingRun(
         "descend",
         Exact(loss),
         start,
         optimiser,
         steps=steps,
-        hooks=[
-            *([] if record is None else [Record(record, every)]),
-            Progress(show_progress),
-        ],
+        hooks=[*hooks, ShowProgress(show_progress)],
         limit=limit,
-    )
+    ).run()
 
 
 @checked(finite=False)
@@ -74,10 +71,18 @@ def descent_path(
     runs.
     """
     scalar(loss, start)
-    return path(
-        loss,
-        start,
-        steps=steps,
-        optimiser=optimiser,
-        record=record,
-    )
+    dynamic, static = split(start, "start")
+    evaluate = lambda arrays: loss(eqx.combine(arrays, static))  # noqa: E731
+
+    def one(carry, moves):
+        seen = record(eqx.combine(carry[0], static))
+        carry, fine, value, _ = stepped(evaluate, optimiser, math.inf, carry, moves)
+        return carry, (value, seen, fine)
+
+    carry = (dynamic, optimiser.init(dynamic), dynamic)
+    # One step more than asked for evaluates the last state; it is not taken.
+    moves = jnp.arange(steps + 1) < steps
+    (dynamic, *_), (losses, records, fine) = jax.lax.scan(one, carry, moves)
+    taken = jnp.where(jnp.all(fine), steps, jnp.argmin(fine))
+    end, times = eqx.combine(dynamic, static), jnp.arange(steps + 1)
+    return Trained(end, losses, taken, records=records, recorded_at=times)

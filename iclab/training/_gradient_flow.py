@@ -8,12 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
-from iclab.core import (
-    Size,
-    checked,
-    is_traced,
-    require,
-)
+from iclab.core import PositiveFloat, Size, checked
 from iclab.training._starts import like_start, parameters, scalar
 from iclab.training._trained import Trained
 
@@ -26,10 +21,10 @@ def integrate_flow(
     start: ParametersT,
     *,
     speed: Callable[[ParametersT], Float[Array, ""]] | None = None,
-    tolerance: float = 1e-10,
-    rtol: float = 1e-10,
-    atol: float = 1e-12,
-    max_time: float = 1e9,
+    tolerance: PositiveFloat = 1e-10,
+    rtol: PositiveFloat = 1e-10,
+    atol: PositiveFloat = 1e-12,
+    max_time: PositiveFloat = 1e9,
     max_steps: Size = 2048,
     throw: bool = True,
 ) -> Trained[ParametersT]:
@@ -41,15 +36,12 @@ def integrate_flow(
     is at the end is the result's `gradient_norm`; `records` are the accepted steps, at
     the times `recorded_at`, and repeat the last one after `step` of them. Works under
     `jit` and `vmap`. Not coming to rest within `max_time` or `max_steps` raises, or is
-    told by `converged` when `throw` is false.
+    reported by `converged` when `throw` is false.
     """
     # Here, because they take half a second that every other training can do without.
     import diffrax
     import optimistix as optx
 
-    require(tolerance > 0, "tolerance", "> 0", tolerance)
-    for name, value in (("rtol", rtol), ("atol", atol), ("max_time", max_time)):
-        require(is_traced(value) or value > 0, name, "> 0", value)
     start = parameters(start)
     like_start(field, start)
 
@@ -75,14 +67,9 @@ def integrate_flow(
     assert solution.ts is not None
     steps = solution.stats["num_accepted_steps"]
     last = jnp.minimum(steps, len(solution.ts) - 1)
-
-    def settle(leaf: Array) -> Array:
-        """Replace the infinities that pad unused rows by the last accepted step."""
-        index = jnp.minimum(jnp.arange(len(leaf)), last)
-        return leaf[index]
-
-    times = settle(solution.ts)
-    trajectory = jax.tree.map(settle, solution.ys)
+    # The last accepted step instead of the infinities that pad unused rows.
+    rows = jnp.minimum(jnp.arange(len(solution.ts)), last)
+    times, path = jax.tree.map(lambda leaf: leaf[rows], (solution.ts, solution.ys))
     final = jax.tree.map(lambda leaf: leaf[last], solution.ys)
     last_speed = pace(final)
     converged = last_speed <= tolerance
@@ -97,7 +84,7 @@ def integrate_flow(
         final,
         jnp.zeros(0),
         steps,
-        records=trajectory,
+        records=path,
         recorded_at=times,
         gradient_norm=last_speed,
         converged=converged,
@@ -109,11 +96,11 @@ def gradient_flow(
     loss: Callable[[ParametersT], Float[Array, ""]],
     start: ParametersT,
     *,
-    tolerance: float = 1e-10,
-    rtol: float = 1e-10,
-    atol: float = 1e-12,
-    max_time: float = 1e9,
-    max_steps: int = 2048,
+    tolerance: PositiveFloat = 1e-10,
+    rtol: PositiveFloat = 1e-10,
+    atol: PositiveFloat = 1e-12,
+    max_time: PositiveFloat = 1e9,
+    max_steps: Size = 2048,
     throw: bool = True,
 ) -> Trained[ParametersT]:
     """Follow ẏ = −∇loss(y) from `start`, the gradient by automatic differentiation.
@@ -123,12 +110,8 @@ def gradient_flow(
     start = parameters(start)
     scalar(loss, start)
     gradient = jax.grad(loss)
-
-    def field(y: ParametersT) -> ParametersT:
-        return jax.tree.map(jnp.negative, gradient(y))
-
     return integrate_flow(
-        field,
+        lambda y: jax.tree.map(jnp.negative, gradient(y)),
         start,
         tolerance=tolerance,
         rtol=rtol,

@@ -10,22 +10,16 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from iclab._reader import Rule
-from iclab.core import (
-    Natural,
-    NonNegative,
-    Size,
-    checked,
-    require,
-)
+from iclab.core import Natural, NonNegative, Size, checked, require
 from iclab.training._problem import AbstractProblem, drawn
 
 
-def _is_course(value: Any) -> bool:
-    parts = ("step", "steps", "first", "losses", "name")
-    return all(hasattr(value, name) for name in parts)
+def _is_run(value: Any) -> bool:
+    names = ("step", "steps", "first", "losses", "name")
+    return all(hasattr(value, name) for name in names)
 
 
-AnyCourse = Annotated[Any, Rule("a `Course`, as `train` gives one", _is_course)]
+AnyRun = Annotated[Any, Rule("a `TrainingRun`, as `train` gives one", _is_run)]
 
 
 @checked
@@ -34,15 +28,15 @@ class Hook:
 
     It is called before the first step and then now and then, whenever the compiled
     program comes up for air, and surely at every multiple of `every` and at the end;
-    `course.due(self.every)` tells these from the others. What a call returns, if it
+    `run.due(self.every)` tells these from the others. What a call returns, if it
     is not None, is the reason why training stops here.
 
     ```python
     class Alarm(Hook):
         every = 100
 
-        def __call__(self, course):
-            if course.due(self.every) and course.losses[-1:].sum() > 10:
+        def __call__(self, run):
+            if run.due(self.every) and run.losses[-1:].sum() > 10:
                 return "the alarm"
     ```
     """
@@ -51,13 +45,13 @@ class Hook:
     # Whether it keeps the state of the training, so that nobody else has to.
     keeps: bool = False
 
-    def begin(self, course: AnyCourse) -> None:
+    def begin(self, run: AnyRun) -> None:
         """Called once, before everything."""
 
-    def __call__(self, course: AnyCourse) -> str | None:
-        """Look at `course`, a `Course`; a reason ends it."""
+    def __call__(self, run: AnyRun) -> str | None:
+        """Look at `run`, a `TrainingRun`; a reason ends it."""
 
-    def stopped(self, course: AnyCourse) -> None:
+    def stopped(self, run: AnyRun) -> None:
         """Called when something ended the training before its last step."""
 
     def close(self) -> None:
@@ -68,56 +62,69 @@ class Hook:
         """What a resumed run must know of this one: it goes into checkpoints."""
         return {}
 
-    def recall(self, memory: dict[str, np.ndarray], course: AnyCourse) -> None:
+    def recall(self, memory: dict[str, np.ndarray], run: AnyRun) -> None:
         """Take up the memory of the run that is resumed."""
 
 
 @checked
-class Record(Hook):
+class _Looking(Hook):
+    """Looks at the start, at every multiple of `every` and at the end."""
+
+    def __init__(self, every: Natural):
+        self.every = every
+        self._found: list[Any] = []
+        self._steps: list[int] = []
+
+    @property
+    def steps(self) -> Int[np.ndarray, " times"]:
+        """When it looked."""
+        return np.array(self._steps, int)
+
+    def __call__(self, run: AnyRun) -> None:
+        due = run.due(self.every) or not self._steps
+        if due and run.step not in self._steps[-1:]:
+            self._found.append(self._look(run))
+            self._steps.append(run.step)
+
+    def _look(self, run: Any) -> Any:
+        raise NotImplementedError
+
+
+@checked
+class Recorder(_Looking):
     """Keeps `look(model)` at the start, at every multiple of `every` and at the end."""
 
     def __init__(self, look: Callable[[Any], PyTree], every: Natural):
-        self.every = every
-        self._raw, self._look = look, eqx.filter_jit(look)
-        self._values: list[PyTree] = []
-        self._steps: list[int] = []
+        super().__init__(every)
+        self._raw, self._compiled = look, eqx.filter_jit(look)
 
-    def __call__(self, course: AnyCourse) -> None:
-        due = course.due(self.every) or not self._steps
-        if due and course.step not in self._steps[-1:]:
-            seen = self._look(course.model)
-            self._values.append(jax.tree.map(np.asarray, seen))
-            self._steps.append(course.step)
+    def _look(self, run: Any) -> PyTree:
+        return jax.tree.map(np.asarray, self._compiled(run.model))
 
     @property
     def values(self) -> PyTree:
         """All that was seen, stacked; None before that."""
-        if not self._values:
+        if not self._found:
             return None
-        return jax.tree.map(lambda *leaves: np.stack(leaves), *self._values)
-
-    @property
-    def steps(self) -> Int[np.ndarray, " records"]:
-        """When it was seen."""
-        return np.array(self._steps, int)
+        return jax.tree.map(lambda *leaves: np.stack(leaves), *self._found)
 
     @property
     def memory(self) -> dict[str, np.ndarray]:
         leaves = enumerate(jax.tree.leaves(self.values))
         return {"steps": self.steps} | {str(i): leaf for i, leaf in leaves}
 
-    def recall(self, memory: dict[str, np.ndarray], course: AnyCourse) -> None:
-        tree = jax.tree.structure(eqx.filter_eval_shape(self._raw, course.model))
+    def recall(self, memory: dict[str, np.ndarray], run: AnyRun) -> None:
+        tree = jax.tree.structure(eqx.filter_eval_shape(self._raw, run.model))
         leaves = [memory.get(str(i)) for i in range(tree.num_leaves)]
         if all(leaf is not None for leaf in leaves):
             _knows(memory, "steps")
             self._steps = memory["steps"].tolist()
             rows = zip(*leaves, strict=True)
-            self._values = [jax.tree.unflatten(tree, row) for row in rows]
+            self._found = [jax.tree.unflatten(tree, row) for row in rows]
 
 
 @checked
-class Validation(Hook):
+class Validation(_Looking):
     """The loss on `count` samples of `problem` that stay the same, from time to time.
 
     ```python
@@ -141,38 +148,26 @@ class Validation(Hook):
         key: PRNGKeyArray,
         every: Natural = 100,
     ):
-        self.every = every
+        super().__init__(every)
         self.best: Any = None
         self._problem, self._stage = problem, problem.curriculum.last()
-        self._samples = drawn(problem, self._stage, count, key)
-        self._losses: list[float] = []
-        self._steps: list[int] = []
+        keys = jax.random.split(key, count)
+        self._samples = drawn(problem, self._stage, keys)
 
     @property
     def losses(self) -> Float[np.ndarray, " times"]:
         """What was found."""
-        return np.array(self._losses)
+        return np.array(self._found)
 
-    @property
-    def steps(self) -> Int[np.ndarray, " times"]:
-        """When it was found."""
-        return np.array(self._steps, int)
+    def begin(self, run: AnyRun) -> None:
+        require(not run.runs, "run", "of one model", f"runs {run.runs}")
+        self._samples = run.cast(self._samples)
 
-    def begin(self, course: AnyCourse) -> None:
-        one = not course.runs
-        require(one, "course", "of one model", f"runs {course.runs}")
-        self._samples = course.cast(self._samples)
-
-    def __call__(self, course: AnyCourse) -> None:
-        due = course.due(self.every) or not self._steps
-        if not due or course.step in self._steps[-1:]:
-            return
-        judge = (self._problem, self._samples, self._stage)
-        loss = float(_judged(*judge, course.model))
-        if not loss >= min(self._losses, default=np.inf):
-            self.best = course.model
-        self._losses.append(loss)
-        self._steps.append(course.step)
+    def _look(self, run: Any) -> float:
+        loss = float(_judged(self._problem, self._samples, self._stage, run.model))
+        if not loss >= min(self._found, default=np.inf):
+            self.best = run.model
+        return loss
 
     @property
     def memory(self) -> dict[str, np.ndarray]:
@@ -180,12 +175,10 @@ class Validation(Hook):
         best = {f"best.{i}": np.asarray(leaf) for i, leaf in leaves}
         return {"losses": self.losses, "steps": self.steps, **best}
 
-    def recall(self, memory: dict[str, np.ndarray], course: AnyCourse) -> None:
+    def recall(self, memory: dict[str, np.ndarray], run: AnyRun) -> None:
         _knows(memory, "losses", "steps")
-        self._losses, self._steps = (
-            memory[name].tolist() for name in ("losses", "steps")
-        )
-        arrays, rest = eqx.partition(course.model, eqx.is_array)
+        self._found, self._steps = memory["losses"].tolist(), memory["steps"].tolist()
+        arrays, rest = eqx.partition(run.model, eqx.is_array)
         tree = jax.tree.structure(arrays)
         places = [f"best.{i}" for i in range(tree.num_leaves)]
         _knows(memory, *places)
@@ -208,16 +201,13 @@ class EarlyStopping(Hook):
         margin: NonNegative = 0.0,
     ):
         self.every = validation.every
-        self._validation = validation
-        self._patience = patience
-        self._margin = margin
+        self._validation, self._patience, self._margin = validation, patience, margin
 
-    def begin(self, course: AnyCourse) -> None:
-        here = self._validation in course.hooks
-        rule = "among the hooks too"
-        require(here, "validation", rule, "another")
+    def begin(self, run: AnyRun) -> None:
+        here = self._validation in run.hooks
+        require(here, "validation", "among the hooks too", "another")
 
-    def __call__(self, course: AnyCourse) -> str | None:
+    def __call__(self, run: AnyRun) -> str | None:
         losses = self._validation.losses
         bounds = np.minimum.accumulate(losses[:-1]) - self._margin
         fell = np.flatnonzero(losses[1:] < bounds)

@@ -1,13 +1,12 @@
 """The loss of in-context learners, on prompts of a task."""
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
-from iclab.core import Prompt, Size, checked, require
+from iclab.core import Size, checked, require
 from iclab.tasks import AbstractTask
 from iclab.training._curriculum import Curriculum, Stage
 from iclab.training._losses import Loss, squared
@@ -26,8 +25,8 @@ class InContext(AbstractProblem):
     where all points follow the law of the examples. It takes a model that has
     `predictions(inputs, labels)`, such as `models.GPT2`; one with `batch_predictions`
     too is asked for all prompts at once. `"final"` looks at the query only, in what the
-    task itself samples, and takes any predictor. `loss` is `squared`, `Huber(1.0)` or
-    any function of predictions and targets, number by number.
+    task itself samples, and takes any predictor. `loss` is `squared`,
+    `HuberLoss(1.0)` or any function of predictions and targets, number by number.
 
     Source: zhang2023, Appendix E (all positions), (3.8) without its 1/2 (the query).
     """
@@ -47,15 +46,12 @@ class InContext(AbstractProblem):
         loss: Loss = squared,
     ):
         require(points >= 2, "points", "≥ 2", points)
-        known = positions in ("all", "final")
-        require(known, "positions", "all or final", repr(positions))
         if curriculum is None:
             curriculum = Curriculum.constant(points, task.dimension)
+        wanted = f"{points} points and {task.dimension} dimensions"
         ends = (curriculum.points.end, curriculum.dimensions.end)
-        rule = f"one that ends at {points} points and {task.dimension} dimensions"
         found = f"{ends[0]} points and {ends[1]} dimensions"
-        same = ends == (points, task.dimension)
-        require(same, "curriculum", rule, found)
+        require(found == wanted, "curriculum", f"one that ends at {wanted}", found)
         short = curriculum.points.start
         require(short >= 2, "curriculum", "of ≥ 2 points", short)
         ramp = curriculum.dimensions
@@ -70,13 +66,16 @@ class InContext(AbstractProblem):
 
         Dimensions that are not active are zero.
         """
+        task, n, active = self.task, stage.points, stage.active_dimensions
         if self.positions == "final":
-            return self._prompt(key, stage)
-        n = stage.points
+            ramps = (self.curriculum.dimensions, self.curriculum.points)
+            grows, lengthens = (ramp.start < ramp.end for ramp in ramps)
+            prompt = (_Active(task, active) if grows else task).sample(key, n - 1)
+            return prompt.prefix(stage.active_points - 1) if lengthens else prompt
         for_latent, for_inputs, for_noise = jax.random.split(key, 3)
-        latent = self.task.latent(for_latent)
-        X = self._active(self.task.inputs(latent, n, for_inputs), stage)
-        return X, self.task.labels(latent, X) + self.task.noise(latent, n, for_noise)
+        latent = task.latent(for_latent)
+        X = _first(task.inputs(latent, n, for_inputs), active)
+        return X, task.labels(latent, X) + task.noise(latent, n, for_noise)
 
     def loss(
         self, model: Any, samples: PyTree[Array], stage: Stage
@@ -88,29 +87,12 @@ class InContext(AbstractProblem):
         inputs, labels = samples
         rule = "a predictor at all positions, with `predictions`"
         require(hasattr(model, "predictions"), "model", rule, found)
-        errors = self.pointwise(_predictions(model)(inputs, labels), labels)
+        predict = getattr(model, "batch_predictions", None)
+        predict = jax.vmap(model.predictions) if predict is None else predict
+        errors = self.pointwise(predict(inputs, labels), labels)
         counts = jnp.arange(stage.points) < stage.active_points
         total = jnp.sum(jnp.where(counts[None], errors, 0))
         return total / (len(labels) * stage.active_points)
-
-    def _prompt(self, key: PRNGKeyArray, stage: Stage) -> Prompt:
-        """What the task itself samples, in the active dimensions."""
-        task, ramps = self.task, (self.curriculum.dimensions, self.curriculum.points)
-        grows, lengthens = (ramp.start < ramp.end for ramp in ramps)
-        if grows:
-            task = _Active(self.task, stage.active_dimensions)
-        prompt = task.sample(key, stage.points - 1)
-        return prompt.prefix(stage.active_points - 1) if lengthens else prompt
-
-    def _active(self, X: Float[Array, "n d"], stage: Stage) -> Float[Array, "n d"]:
-        return _first(X, stage.active_dimensions)
-
-
-def _predictions(model: Any) -> Callable[[Array, Array], Array]:
-    """The model's predictions at all positions of many prompts."""
-    if hasattr(model, "batch_predictions"):
-        return model.batch_predictions
-    return jax.vmap(model.predictions)
 
 
 class _Active(AbstractTask):

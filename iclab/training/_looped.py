@@ -13,35 +13,35 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from iclab.core import (
     Natural,
     NonNegative,
+    PositiveFloat,
     Prompt,
     Size,
-    array_size,
+    Symmetric,
     checked,
     is_traced,
-    positive_integer,
+    read,
     require,
     same_dimension,
-    symmetric_matrix,
 )
 from iclab.models import UntiedTransformer
 from iclab.tasks import AbstractTask
 from iclab.theory import looped_flow, looped_loss
-from iclab.training._core import trained
+from iclab.training._core import TrainingRun
 from iclab.training._gradient_flow import gradient_flow, integrate_flow
-from iclab.training._hooks import Record
+from iclab.training._hooks import Recorder
 from iclab.training._in_context import InContext
 from iclab.training._trained import Trained
 
 
 @checked(finite=False)
 def looped_gradient_flow(
-    start: Float[Array, "d d"],
+    start: Symmetric,
     *,
     samples: Natural,
     loops: Natural,
-    tolerance: float = 1e-10,
-    max_time: float = 1e9,
-    max_steps: int = 2048,
+    tolerance: PositiveFloat = 1e-10,
+    max_time: PositiveFloat = 1e9,
+    max_steps: Size = 2048,
     throw: bool = True,
 ) -> Trained[Float[Array, "d d"]]:
     r"""Gradient flow Ȧ = −∇L(A, 0) on the exact loss for inputs of covariance I.
@@ -55,10 +55,8 @@ def looped_gradient_flow(
     Assumes: Σ⋆ = I, w ~ N(0, I), u = 0.
     Differs from the paper: nothing.
     """
-    A = np.asarray(symmetric_matrix(start, "start"))
+    A, n, L = np.asarray(start), samples, loops
     d = len(A)
-    n = samples
-    L = loops
     scalar = np.array_equal(A, np.diag(np.diag(A))) and np.ptp(np.diag(A)) == 0
     options = {
         "tolerance": tolerance,
@@ -107,20 +105,14 @@ class Loops(eqx.Module):
     A: Float[Array, "*runs d d"]
     u: Float[Array, "*runs d"]
     loops: Int[Array, "*counts"]
-    most: int = eqx.field(static=True)
+    most: Size = eqx.field(static=True)
 
     def __check_init__(self):
-        most = array_size(self.most, "most")
-        square = self.A.ndim >= 2 and self.A.shape[-1] == self.A.shape[-2]
-        rule, found = "d×d matrices, with axes in front", f"shape {self.A.shape}"
-        require(square, "A", rule, found)
-        rule = f"vectors to `A` of shape {self.A.shape}"
-        same = self.u.shape == self.A.shape[:-1]
-        require(same, "u", rule, f"shape {self.u.shape}")
-        known = is_traced(self.loops) or np.all(np.asarray(self.loops) >= 0)
-        require(bool(known), "loops", "integers ≥ 0", self.loops)
-        known = is_traced(self.loops) or np.all(np.asarray(self.loops) <= most)
-        require(bool(known), "loops", f"at most `most` = {most}", self.loops)
+        if not is_traced(self.loops):
+            loops = np.asarray(self.loops)
+            known = bool(np.all((loops >= 0) & (loops <= self.most)))
+            rule = f"integers from 0 to `most` = {self.most}"
+            require(known, "loops", rule, self.loops)
 
     def __call__(self, prompt: Prompt) -> Float[Array, ""]:
         one = self.loops.ndim == 0 and self.A.ndim in (2, 3)
@@ -144,11 +136,11 @@ def fit_loops(
     seeds: Size,
     examples: Size,
     batch: Size,
-    steps: int,
+    steps: Natural,
     optimiser: optax.GradientTransformation,
     key: PRNGKeyArray,
     start_scale: NonNegative = 0.0,
-    every: int | None = None,
+    every: Natural | None = None,
     tied: bool = True,
 ) -> Trained[Loops]:
     """Train a looped model for every number of loops and every seed, in one program.
@@ -163,12 +155,9 @@ def fit_loops(
     axis of steps, and `records`, the models every `every` steps, with that of records.
     """
     require(len(loops) > 0, "loops", "at least one number", list(loops))
-    counts = jnp.array([positive_integer(count, "loops") for count in loops])
-    for name, value in (("seeds", seeds), ("examples", examples), ("batch", batch)):
-        positive_integer(value, name)
-    if every is not None:
-        divides = steps % positive_integer(every, "every") == 0
-        require(divides, "every", f"a divisor of steps = {steps}", every)
+    loops = [read(count, Natural, "loops") for count in loops]
+    divides = every is None or steps % every == 0
+    require(divides, "every", f"a divisor of steps = {steps}", every)
     runs, most, d = (len(loops), seeds), max(loops), task.dimension
     layers = () if tied else (most,)
     of_seeds = jax.vmap(lambda seed: jax.random.fold_in(key, seed))(jnp.arange(seeds))
@@ -177,10 +166,10 @@ def fit_loops(
     model = Loops(
         jnp.broadcast_to(start_scale * drawn, (*runs, *layers, d, d)),
         jnp.zeros((*runs, *layers, d)),
-        jnp.broadcast_to(counts[:, None], runs),
+        jnp.broadcast_to(jnp.array(loops)[:, None], runs),
         most,
     )
-    return trained(
+    return TrainingRun(
         "fit_loops",
         InContext(task, examples + 1, positions="final"),
         model,
@@ -189,5 +178,5 @@ def fit_loops(
         batch=batch,
         key=prompts,
         runs=runs,
-        hooks=[] if every is None else [Record(lambda model: model, every)],
-    )
+        hooks=[] if every is None else [Recorder(lambda model: model, every)],
+    ).run()

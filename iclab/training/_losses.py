@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import checked, finite_number, require
+from iclab.core import PositiveFloat, checked
 
 Loss = Callable[[Float[Array, "*n"], Float[Array, "*n"]], Float[Array, "*n"]]
 
@@ -21,16 +21,12 @@ def squared(
 
 @checked
 @dataclass(frozen=True)
-class Huber:
+class HuberLoss:
     """½(ŷ − y)² where that is at most δ²/2 with δ = `threshold`, and beyond it the
     tangent δ|ŷ − y| − δ²/2: large errors pull with a bounded force.
     """
 
-    threshold: float = 1.0
-
-    def __post_init__(self):
-        finite_number(self.threshold, "threshold")
-        require(self.threshold > 0, "threshold", "> 0", self.threshold)
+    threshold: PositiveFloat = 1.0
 
     def __call__(
         self, prediction: Float[Array, "*n"], target: Float[Array, "*n"]

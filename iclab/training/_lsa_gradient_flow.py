@@ -17,12 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from iclab.core import (
-    Count,
-    checked,
-    covariance_matrix,
-    require,
-)
+from iclab.core import Count, Covariance, Number, PositiveFloat, checked, require
 from iclab.tasks import RandomCovariance
 from iclab.theory import lsa_loss, lsa_loss_random_covariance
 from iclab.training._gradient_flow import integrate_flow
@@ -34,12 +29,12 @@ Blocks = tuple[Float[Array, "*saved d d"], Float[Array, "*saved"]]
 
 @checked(finite=False)
 def lsa_gradient_flow(
-    law: Float[Array, "d d"] | RandomCovariance,
+    law: RandomCovariance | Covariance,
     context_length: Count,
     U11: Float[Array, "d d"],
-    u_last: Float[Array, ""] | float,
+    u_last: Number,
     *,
-    tolerance: float = 1e-10,
+    tolerance: PositiveFloat = 1e-10,
     max_steps: int = 4096,
     throw: bool = True,
 ) -> Trained[Blocks]:
@@ -53,17 +48,15 @@ def lsa_gradient_flow(
     if isinstance(law, RandomCovariance):
         loss, distribution, V = lsa_loss_random_covariance, law.moments(), None
     else:
-        eigenvalues, V = jnp.linalg.eigh(covariance_matrix(law, "law"))
+        eigenvalues, V = jnp.linalg.eigh(law)
         loss, distribution = lsa_loss, jnp.diag(eigenvalues)
     d = law.dimension if isinstance(law, RandomCovariance) else len(distribution)
     require(len(U11) == d, "U11", f"a {d}×{d} matrix", f"shape {U11.shape}")
-    N = context_length
-    U = U11
     flow = _reduced_flow(
         loss,
         distribution,
-        jnp.asarray(N),
-        U if V is None else V.T @ U @ V,
+        jnp.asarray(context_length),
+        U11 if V is None else V.T @ U11 @ V,
         jnp.asarray(u_last, dtype=float),
         tolerance,
         max_steps,
@@ -75,11 +68,8 @@ def lsa_gradient_flow(
     def back(blocks: Blocks) -> Blocks:
         return V @ blocks[0] @ V.T, blocks[1]
 
-    return eqx.tree_at(
-        lambda f: (f.records, f.model),
-        flow,
-        (back(flow.records), back(flow.model)),
-    )
+    found = back(flow.records), back(flow.model)
+    return eqx.tree_at(lambda flow: (flow.records, flow.model), flow, found)
 
 
 # Compiled once per loss and dimension: what else varies between runs is an array.

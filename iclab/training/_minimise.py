@@ -10,14 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jax.core import Tracer
 from jaxtyping import Array, Float, PyTree
 
-from iclab.core import (
-    Size,
-    checked,
-    require,
-)
+from iclab.core import NonNegativeFloat, Size, checked, is_traced, require
 from iclab.runs import bench
 from iclab.training._at_work import Keeper
 from iclab.training._starts import parameters, scalar
@@ -47,7 +42,7 @@ def minimise(
     start: ParametersT,
     *,
     max_steps: Size = 500,
-    tolerance: float = 1e-8,
+    tolerance: NonNegativeFloat = 1e-8,
     memory: Size = 20,
 ) -> Trained[ParametersT]:
     """Minimise a deterministic `loss` by L-BFGS from `start`, a pytree of arrays.
@@ -62,19 +57,18 @@ def minimise(
     tells how far it is, and one that was killed goes on where it was. A `loss` that is
     a Module brings its arrays as arguments, and compiles once for all of its kind.
     """
-    require(tolerance >= 0, "tolerance", "≥ 0", tolerance)
     start = parameters(start)
     scalar(loss, start)
     state = _begin(loss, start, max_steps, memory)
-    if not isinstance(state.norm, Tracer):
+    traced = is_traced(state.norm)
+    if not traced:
         first, slope = float(state.losses[0]), float(state.norm)
         rule, found = "where `loss` is finite", f"{first:.3g} of gradient {slope:.3g}"
         require(math.isfinite(first + slope), "start", rule, found)
-    if isinstance(state.norm, Tracer) or bench() is None:
-        until = jnp.asarray(max_steps)
-        state = _advance(loss, state, until, float(tolerance), memory)
+    if traced or bench() is None:
+        state = _advance(loss, state, jnp.asarray(max_steps), tolerance, memory)
     else:
-        state = _watched(loss, state, max_steps, float(tolerance), memory)
+        state = _watched(loss, state, max_steps, tolerance, memory)
     index = jnp.minimum(jnp.arange(max_steps + 1), state.step)
     return Trained(
         state.parameters,
@@ -90,17 +84,19 @@ def minimise(
 @eqx.filter_jit
 def _begin(loss: Any, start: PyTree, max_steps: int, memory: int) -> _State:
     value, gradient = jax.value_and_grad(loss)(start)
-    rows = max_steps + 1
-    losses = jnp.zeros(rows, value.dtype).at[0].set(value)
-    empty = jax.tree.map(lambda leaf: jnp.zeros((rows, *leaf.shape), leaf.dtype), start)
+
+    def rows(first: Array) -> Array:
+        empty = jnp.zeros((max_steps + 1, *first.shape), first.dtype)
+        return empty.at[0].set(first)
+
     return _State(
         start,
         optax.lbfgs(memory_size=memory).init(start),
         jnp.asarray(0),
         optax.tree.norm(gradient),
         jnp.asarray(False),
-        losses,
-        _written(empty, jnp.asarray(0), start),
+        rows(value),
+        jax.tree.map(rows, start),
     )
 
 
@@ -132,7 +128,7 @@ def _advance(
             # The line search returns a null step when it finds no decrease.
             optax.tree.norm(updates) == 0,
             state.losses.at[step].set(optax.tree.get(memory, "value")),
-            _written(state.records, step, moved),
+            jax.tree.map(lambda rows, p: rows.at[step].set(p), state.records, moved),
         )
 
     return jax.lax.while_loop(going, advance, state)
@@ -149,7 +145,12 @@ def _watched(
     if found is not None:
         state = jax.tree.map(jnp.asarray, found[1]["search"])
     count, done = 1, int(state.step)
-    while done < max_steps and float(state.norm) > tolerance and not bool(state.stuck):
+
+    def going() -> bool:
+        going = float(state.norm) > tolerance and not bool(state.stuck)
+        return done < max_steps and going
+
+    while going():
         start = time.monotonic()
         # An array: how steps are divided into calls makes no other program.
         until = jnp.asarray(min(done + count, max_steps))
@@ -157,18 +158,8 @@ def _watched(
         done = int(state.step)
         took = time.monotonic() - start
         count = max(1, min(2 * count, int(count * _CALL_SECONDS / max(took, 1e-3))))
-        here.heard(done / max_steps, f"loss {float(state.losses[done]):.3g}")
-        if keeper.due(last=done == max_steps):
-            keeper.save(done, _kept(state, done))
-    if keeper.due(last=True):
-        keeper.save(done, _kept(state, done))
+        here.progress(done / max_steps, f"loss {float(state.losses[done]):.3g}")
+        if keeper.due(last=not going()):
+            # Losses are in the state: checkpoints know only the length of history.
+            keeper.save(done, {"search": state, "history": np.zeros((done, 0))})
     return state
-
-
-def _kept(state: _State, step: int) -> dict[str, Any]:
-    # Losses are in the state: of history only its length is known to checkpoints.
-    return {"search": state, "history": np.zeros((step, 0)), "hooks": {}}
-
-
-def _written(records: PyTree, step: Array, parameters: PyTree) -> PyTree:
-    return jax.tree.map(lambda h, p: h.at[step].set(p), records, parameters)

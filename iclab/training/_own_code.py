@@ -166,16 +166,11 @@ class _Walk:
             if name in fields:
                 continue
             # Not what is wrapped around it, which may be another thing each time.
-            if isinstance(one, property):
-                yield name.encode()
-                yield from self.value(one.fget)
-                continue
-            found = _bare(getattr(cls, name, None))
-            if isinstance(found, types.FunctionType):
-                if not _generated(found):
-                    yield name.encode()
-                    yield from self.value(found)
-            elif isinstance(found, _PLAIN) and not name.startswith("__"):
+            got = one.fget if isinstance(one, property) else getattr(cls, name, None)
+            found = _bare(got)
+            function = isinstance(found, types.FunctionType) and not _generated(found)
+            plain = isinstance(found, _PLAIN) and not name.startswith("__")
+            if function or plain:
                 yield name.encode()
                 yield from self.value(found)
 

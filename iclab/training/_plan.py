@@ -4,18 +4,20 @@ import dataclasses
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 import numpy as np
 import optax
 
-from iclab._reader import Natural
+from iclab._reader import get_rules
 from iclab.core import (
+    Natural,
+    NonNegativeFloat,
+    PositiveFloat,
     Seed,
     Size,
     checked,
-    finite_number,
     require,
 )
 from iclab.training._own_code import code_differs, own_code
@@ -37,31 +39,18 @@ class Optimiser:
     """
 
     method: Literal["adam", "adamw", "sgd"] = "adam"
-    learning_rate: float = 1e-4
+    learning_rate: PositiveFloat = 1e-4
     schedule: Literal["constant", "linear", "cosine"] = "constant"
-    warmup: int = 0
-    clip: float | None = None
-    weight_decay: float = 0.0
-    momentum: float = 0.0
+    warmup: Annotated[int, *get_rules(Seed)] = 0
+    clip: PositiveFloat | None = None
+    weight_decay: NonNegativeFloat = 0.0
+    momentum: NonNegativeFloat = 0.0
 
     def __post_init__(self):
-        _one_of(self.method, "method", ("adam", "adamw", "sgd"))
-        _one_of(self.schedule, "schedule", ("constant", "linear", "cosine"))
-        _above_zero(self.learning_rate, "learning_rate")
-        _not_negative(self.warmup, "warmup")
-        finite_number(self.weight_decay, "weight_decay", at_least=0)
-        finite_number(self.momentum, "momentum", at_least=0)
-        if self.clip is not None:
-            _above_zero(self.clip, "clip")
         decays = self.method == "adamw" or self.weight_decay == 0
         require(decays, "weight_decay", "0 unless adamw", self.weight_decay)
         moves = self.method == "sgd" or self.momentum == 0
         require(moves, "momentum", "0 unless sgd", self.momentum)
-
-    @property
-    def endless(self) -> bool:
-        """Whether a step does not depend on how many there will be."""
-        return self.schedule == "constant"
 
     def rate(self, steps: Natural) -> Callable[[Any], Any]:
         """Learning rate by step of a run of so many steps."""
@@ -89,6 +78,20 @@ class Optimiser:
         return optax.chain(optax.clip_by_global_norm(self.clip), method)
 
 
+# What steps: settings with names, or any optimiser of optax.
+AnyOptimiser = Optimiser | optax.GradientTransformation
+
+
+def transformation(one: AnyOptimiser, steps: int) -> optax.GradientTransformation:
+    """The optax optimiser of a run of so many steps: all trainings step with this."""
+    return one.transformation(steps) if isinstance(one, Optimiser) else one
+
+
+def is_endless(one: AnyOptimiser) -> bool:
+    """Whether a step does not depend on how many there will be."""
+    return not isinstance(one, Optimiser) or one.schedule == "constant"
+
+
 @checked(finite=False)
 @dataclass(frozen=True)
 class Plan:
@@ -103,9 +106,7 @@ class Plan:
 
     steps: Natural
     batch: Size = 64
-    optimiser: Optimiser | optax.GradientTransformation = field(
-        default_factory=Optimiser
-    )
+    optimiser: AnyOptimiser = field(default_factory=Optimiser)
     seed: Seed = 0
     precision: Precision = "float32"
 
@@ -118,7 +119,7 @@ def described(plan: Plan, problem: Any, model: Any) -> dict[str, Any]:
     of the user's own enter with their code too.
     """
     flat = _flat("", plan, values=True)
-    if not isinstance(plan.optimiser, Optimiser) or plan.optimiser.endless:
+    if is_endless(plan.optimiser):
         del flat["steps"]
     flat |= _flat("problem", problem, values=True)
     return flat | _flat("model", model, values=False)
@@ -133,6 +134,8 @@ def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
     other_kinds: tuple[str, ...] = ()
     for name in sorted(set(there) | set(here)):
         one, other = there.get(name, "nothing"), here.get(name, "nothing")
+        # `HuberLoss` was `Huber` in checkpoints of the version before.
+        one = "HuberLoss" if one == "Huber" else one
         if one == other or name.startswith(other_kinds):
             continue
         if name.endswith(_CODE):
@@ -181,19 +184,3 @@ def _array_text(array: np.ndarray, *, values: bool) -> str:
         return text
     digest = hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
     return f"{text} with checksum {digest[:12]}"
-
-
-def _one_of(value: str, name: str, known: tuple[str, ...]) -> None:
-    word = isinstance(value, str) and value in known
-    require(word, name, f"one of {', '.join(known)}", repr(value))
-
-
-def _not_negative(value: int, name: str) -> None:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    rule = "an integer from 0 to 2⁶³ − 1"
-    require(whole and 0 <= value < 2**63, name, rule, value)
-
-
-def _above_zero(value: float, name: str) -> None:
-    finite_number(value, name)
-    require(value > 0, name, "> 0", value)

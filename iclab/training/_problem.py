@@ -54,7 +54,8 @@ class FixedSet(AbstractProblem):
         ramps = self.curriculum.points, self.curriculum.dimensions
         flat = all(ramp.start == ramp.end for ramp in ramps)
         require(flat, "problem", "one without a curriculum", "one that has")
-        self.samples = drawn(problem, self.curriculum.last(), count, key)
+        keys = jax.random.split(key, count)
+        self.samples = drawn(problem, self.curriculum.last(), keys)
         known = bool(jax.tree.leaves(self.samples))
         require(known, "problem", "one that draws samples", "one without")
 
@@ -110,13 +111,7 @@ class Exact(AbstractProblem):
         return self.function(model)
 
 
-def drawn(
-    problem: AbstractProblem, stage: Stage, count: int, key: PRNGKeyArray
-) -> PyTree[Array]:
-    """`count` samples, drawn once."""
-    return _draw(problem, stage, jax.random.split(key, count))
-
-
 @eqx.filter_jit
-def _draw(problem: AbstractProblem, stage: Stage, keys: Array) -> PyTree[Array]:
+def drawn(problem: AbstractProblem, stage: Stage, keys: Array) -> PyTree[Array]:
+    """A sample for every key."""
     return jax.vmap(lambda key: problem.sample(key, stage))(keys)

@@ -6,11 +6,11 @@ import numpy as np
 from iclab.core import checked
 from iclab.runs import bench
 from iclab.show import Display, display, number, of
-from iclab.training._hooks import AnyCourse, Hook
+from iclab.training._hooks import AnyRun, Hook
 
 
 @checked
-class Progress(Hook):
+class ShowProgress(Hook):
     """Says on standard error how far a training is.
 
     `show=None` moves a bar if standard error is a terminal or this is a notebook, and
@@ -28,21 +28,21 @@ class Progress(Hook):
     ):
         self._show, self._early, self._display = show, early, display
 
-    def begin(self, course: AnyCourse) -> None:
+    def begin(self, run: AnyRun) -> None:
         if self._display is None:
             self._display = self._usual()
-        self._display.begin(1, course.name, "step")
+        self._display.begin(1, run.name, "step")
 
-    def __call__(self, course: AnyCourse) -> None:
+    def __call__(self, run: AnyRun) -> None:
         assert self._display is not None
-        step, steps = course.step, course.steps
-        self._display.started(course.name, course.first / max(steps, 1))
-        if step > course.first:
+        step, steps = run.step, run.steps
+        self._display.started(run.name, run.first / max(steps, 1))
+        if step > run.first:
             words = f"{of(step, steps, 'step')} · loss"
-            words += f" {number(np.mean(course.losses[-1]), 4)}"
-            rate = float(f"{course.rate:.3g}")
+            words += f" {number(np.mean(run.losses[-1]), 4)}"
+            rate = float(f"{run.rate:.3g}")
             words += f" · {number(rate)} steps/s" if rate else ""
-            self._display.told(course.name, step / steps, words)
+            self._display.progressed(run.name, step / steps, words)
 
     def close(self) -> None:
         if self._display is not None:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from iclab.core import Limit, NonNegative, checked, require
+from iclab.core import Limit, Natural, NonNegative, checked, require
 from iclab.models import Encoder, MultiHeadSoftmax
 from iclab.tasks import Representation
 from iclab.theory import (
@@ -25,30 +25,27 @@ from iclab.training._problem import AbstractProblem
 from iclab.training._trained import Trained
 
 DictionaryModel = MultiHeadSoftmax | Encoder
-Number = float | Float[Array, ""]
-
 
 # Numbers that a gradient keeps of the tasks that are computed together.
 _KEPT_AT_ONCE = 1 << 26
 
 
 @checked(finite=False)
-def exact_gap(
-    task: Representation,
-) -> Callable[[MultiHeadSoftmax], Float[Array, ""]]:
+def exact_gap(task: Representation) -> Callable[[MultiHeadSoftmax], Float[Array, ""]]:
     """L(θ) − L* as a function of the model: exact, differentiable, down to 1e-30.
 
     The task must be noisy (τ > 0) and its λ as in Assumption 1.
     """
-    _centred(task)
+    mean, square = task.law.moments()
+    rule = "one whose `law` has mean 0 and variance 1 (Assumption 1)"
+    found = f"mean {mean:g} and E λ² = {square:g}"
+    require((mean, square) == (0.0, 1.0), "task", rule, found)
     N, tau = task.context_length, task.noise_variance
     return _Gap(task, representation_optimum(task.features, N, tau))
 
 
 @checked(finite=False)
-def exact_loss(
-    task: Representation,
-) -> Callable[[MultiHeadSoftmax], Float[Array, ""]]:
+def exact_loss(task: Representation) -> Callable[[MultiHeadSoftmax], Float[Array, ""]]:
     """The population loss L(θ) of (9) as a function of the model; see `exact_gap`."""
     gap = exact_gap(task)
     infimum = representation_infimum(
@@ -82,10 +79,10 @@ def train_exact(
     model: MultiHeadSoftmax,
     task: Representation,
     *,
-    steps: int,
+    steps: Natural,
     optimiser: optax.GradientTransformation,
     record: Callable[[MultiHeadSoftmax], PyTree] | None = None,
-    every: int = 256,
+    every: Natural = 256,
     limit: Limit = math.inf,
     show_progress: bool | None = None,
 ) -> Trained[MultiHeadSoftmax]:
@@ -228,10 +225,3 @@ class _Gap(eqx.Module):
         return representation_gap(
             weights, self.optimum, task.features, task.noise_variance
         )
-
-
-def _centred(task: Representation) -> None:
-    mean, square = task.law.moments()
-    rule = "one whose `law` has mean 0 and variance 1 (Assumption 1)"
-    found = f"mean {mean:g} and E λ² = {square:g}"
-    require((mean, square) == (0.0, 1.0), "task", rule, found)

@@ -9,11 +9,12 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import PyTree
 
 from iclab._files import own, refuse_links
 from iclab.show import visible
 from iclab.training._checkpoint import Checkpoints
+from iclab.training._core import TrainingRun
+from iclab.training._hooks import Hook
 from iclab.training._metrics import MetricsFile
 from iclab.training._processes import anywhere, shared
 
@@ -24,44 +25,55 @@ class CannotSave(ValueError):
     """A folder that cannot be written to, or a last checkpoint that could not be."""
 
 
-class RunFolder:
-    """The folder of a run, or none; of several processes, process 0 alone uses it."""
+class RunFolder(Hook):
+    """Keeps the whole state of a run and its metrics; a run that resumes begins there.
+
+    Of several processes, process 0 alone uses it. The first checkpoint comes early, so
+    that a folder that cannot hold one is known.
+    """
+
+    keeps = True
 
     def __init__(
         self,
-        out: str | os.PathLike[str] | None,
+        out: str | os.PathLike[str],
         configuration: Mapping[str, Any],
         *,
-        tensorboard: bool,
+        every: int = 1000,
+        resume: bool = False,
+        tensorboard: bool = False,
     ):
-        self.last: int | None = None
+        self.every = every
+        self._folder = Path(out)
+        self._checkpoints = Checkpoints(self._folder / "checkpoints")
         self._configuration = configuration
-        self._folder = None if out is None else Path(out)
-        self._tensorboard = tensorboard
-        self._metrics: MetricsFile | None = None
-        if self._folder is not None:
-            self._checkpoints = Checkpoints(self._folder / "checkpoints")
+        self._resume, self._tensorboard = resume, tensorboard
+        self._metrics: MetricsFile | None = None  # None where another process writes
+        self._last: int | None = None
 
-    @property
-    def used(self) -> bool:
-        """Whether there is a folder."""
-        return self._folder is not None
+    def begin(self, run: TrainingRun) -> None:
+        if found := self.found(run.state):
+            run.restore(*found)
+            run.saved_at = found[0]
 
-    @property
-    def writes(self) -> bool:
-        """Whether there is a folder, and this process writes to it."""
-        return self._metrics is not None
+    def __call__(self, run: TrainingRun) -> None:
+        new = run.step > run.first
+        if new and (run.due(self.every) or self._last is None):
+            self._save(run, last=run.step == run.steps)
 
-    def begin(
-        self, state: dict[str, Any], *, resume: bool
-    ) -> tuple[int, dict[str, Any]] | None:
+    def stopped(self, run: TrainingRun) -> None:
+        self._save(run, last=True)
+
+    def close(self) -> None:
+        if self._metrics is not None:
+            self._metrics.close()
+
+    def found(self, state: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
         """Step and state to go on from; None at the beginning."""
-        if self._folder is None:
-            return None
         found, mistake = None, None
         if jax.process_index() == 0:
             try:
-                found = self._open(self._folder, state, resume=resume)
+                found = self._open(state)
             except ValueError as error:
                 mistake = error
         # The others must not wait for a process 0 that gives up.
@@ -78,59 +90,6 @@ class RunFolder:
         names = ("model", "optimiser", "history")
         return int(step), here | shared({name: here[name] for name in names})
 
-    def _open(
-        self, folder: Path, state: dict[str, Any], *, resume: bool
-    ) -> tuple[int, dict[str, Any]] | None:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            # What a folder that came from elsewhere may not do: lead out of itself.
-            for name in ("checkpoints", _METRICS):
-                refuse_links(folder, name)
-            with tempfile.TemporaryFile(dir=folder):
-                pass  # find out now that nothing can be written there
-            steps, found = self._checkpoints.steps(), None
-            # Of a run with checkpoints, the metrics are ours whoever wrote them.
-            own(folder, [_METRICS], known=[_METRICS] if steps else [])
-        except OSError as error:
-            raise CannotSave(f"cannot write to {folder}: {_why(error)}") from None
-        if steps and not resume:
-            raise ValueError(
-                f"{folder} holds checkpoints up to step {steps[0]}: resume, or use"
-                " another folder"
-            )
-        if resume:
-            found = self._checkpoints.load(state, self._configuration, warn=_warn)
-            if found is None:
-                _warn(f"no checkpoint in {folder}: starting from the beginning")
-            else:
-                self.last = found[0]
-        path = folder / _METRICS
-        try:
-            self._metrics = MetricsFile(
-                path, self.last or 0, tensorboard=self._tensorboard
-            )
-        except OSError as error:
-            raise CannotSave(f"cannot write {path}: {_why(error)}") from None
-        return found
-
-    def save(self, step: int, state: PyTree, *, last: bool) -> None:
-        """Write a checkpoint; if that fails, say so, and give up only at the end."""
-        if self.last == step:
-            return
-        try:
-            self._checkpoints.save(step, state, self._configuration)
-            self.last = step
-        except OSError as error:
-            kept = "none" if self.last is None else f"that of step {self.last}"
-            text = (
-                f"cannot write the checkpoint of step {step} to"
-                f" {self._checkpoints.folder}: {_why(error)}; the last good one is"
-                f" {kept}"
-            )
-            if last:
-                raise CannotSave(text) from None
-            _warn(f"{text}; training goes on")
-
     def write(self, row: Mapping[str, Any]) -> None:
         """Append a line of metrics; training does not end for lack of one."""
         if self._metrics is None:
@@ -140,10 +99,55 @@ class RunFolder:
         except OSError as error:
             _warn(f"cannot write {self._metrics.path}: {_why(error)}")
 
-    def close(self) -> None:
-        """Let what reads metrics along the way finish."""
-        if self._metrics is not None:
-            self._metrics.close()
+    def _open(self, state: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
+        folder, found = self._folder, None
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            # What a folder that came from elsewhere may not do: lead out of itself.
+            for name in ("checkpoints", _METRICS):
+                refuse_links(folder, name)
+            with tempfile.TemporaryFile(dir=folder):
+                pass  # find out now that nothing can be written there
+            steps = self._checkpoints.steps()
+            # Of a run with checkpoints, the metrics are ours whoever wrote them.
+            own(folder, [_METRICS], known=[_METRICS] if steps else [])
+        except OSError as error:
+            raise CannotSave(f"cannot write to {folder}: {_why(error)}") from None
+        if steps and not self._resume:
+            raise ValueError(
+                f"{folder} holds checkpoints up to step {steps[0]}: resume, or use"
+                " another folder"
+            )
+        if self._resume:
+            found = self._checkpoints.load(state, self._configuration, warn=_warn)
+            if found is None:
+                _warn(f"no checkpoint in {folder}: starting from the beginning")
+            else:
+                self._last = found[0]
+        path, first = folder / _METRICS, self._last or 0
+        try:
+            self._metrics = MetricsFile(path, first, tensorboard=self._tensorboard)
+        except OSError as error:
+            raise CannotSave(f"cannot write {path}: {_why(error)}") from None
+        return found
+
+    def _save(self, run: TrainingRun, *, last: bool) -> None:
+        """Write a checkpoint; if that fails, say so, and give up only at the end."""
+        if self._metrics is None or self._last == run.step:
+            return
+        try:
+            self._checkpoints.save(run.step, run.state, self._configuration)
+            self._last = run.saved_at = run.step
+        except OSError as error:
+            kept = "none" if self._last is None else f"that of step {self._last}"
+            text = (
+                f"cannot write the checkpoint of step {run.step} to"
+                f" {self._checkpoints.folder}: {_why(error)}; the last good one is"
+                f" {kept}"
+            )
+            if last:
+                raise CannotSave(text) from None
+            _warn(f"{text}; training goes on")
 
 
 def _why(error: OSError) -> str:

@@ -43,12 +43,9 @@ def like_start(field: Callable[[Any], Any], start: Any) -> None:
 
 
 def _array(leaf: Any) -> Any:
-    if isinstance(leaf, (np.ndarray, np.generic, jax.Array)):
-        known = leaf.dtype.kind in "iu"
-        return jnp.asarray(leaf, float) if known else _as_jax(leaf)
-    whole = isinstance(leaf, (int, float)) and not isinstance(leaf, bool)
-    return jnp.asarray(float(leaf)) if whole and abs(leaf) < 1e300 else leaf
-
-
-def _as_jax(leaf: Any) -> Any:
-    return jnp.asarray(leaf) if getattr(leaf.dtype, "kind", "") == "f" else leaf
+    """Real numbers as a JAX array; what else there is stays, to be refused."""
+    kind = getattr(getattr(leaf, "dtype", None), "kind", "")
+    if kind in ("i", "u", "f"):
+        return jnp.asarray(leaf, None if kind == "f" else float)
+    known = isinstance(leaf, (int, float)) and not isinstance(leaf, bool)
+    return jnp.asarray(float(leaf)) if known and abs(leaf) < 1e300 else leaf

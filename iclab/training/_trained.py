@@ -55,7 +55,7 @@ class Trained(eqx.Module, Generic[ModelT]):
         table = show.table(("", "training"), rows)
         if len(runs) < 2:
             return table
-        # As many points as a picture has pixels, of as many runs as a legend has room.
+        # As many points as a picture has pixels, of as many runs as a legend can name.
         at = np.unique(np.linspace(0, len(runs) - 1, 400).astype(int))
         names = [f"run {i + 1}" for i in range(min(runs.shape[1], _SHOWN_RUNS))]
         drawn = {name: (runs[at, i],) for i, name in enumerate(names)}

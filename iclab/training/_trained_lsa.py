@@ -2,7 +2,7 @@
 
 from jaxtyping import Array, Float
 
-from iclab.core import Count, checked, covariance_matrix
+from iclab.core import Count, Covariance, Number, checked
 from iclab.models import LinearSelfAttention
 from iclab.tasks import RandomCovariance
 from iclab.theory import (
@@ -15,7 +15,7 @@ from iclab.theory import (
 @checked(finite=False)
 def initial_lsa(
     theta: Float[Array, "d d"],
-    scale: float | Float[Array, ""],
+    scale: Number,
     covariance: Float[Array, "d d"],
     context_length: Count,
     *,
@@ -30,7 +30,7 @@ def initial_lsa(
 
 @checked(finite=False)
 def trained_lsa(
-    law: Float[Array, "d d"] | RandomCovariance, context_length: Count
+    law: RandomCovariance | Covariance, context_length: Count
 ) -> LinearSelfAttention:
     """The model that gradient flow ends with.
 
@@ -45,6 +45,5 @@ def trained_lsa(
     if isinstance(law, RandomCovariance):
         found = lsa_optimum_random_covariance(law.moments(), context_length)
     else:
-        covariance = covariance_matrix(law, "law")
-        found = lsa_optimum(covariance, context_length)
+        found = lsa_optimum(law, context_length)
     return LinearSelfAttention(*found)

@@ -1,4 +1,4 @@
-"""Course on samples: long runs that may be stopped, killed and continued."""
+"""Training on samples: long runs that may be stopped, killed and continued."""
 
 import os
 import signal
@@ -12,17 +12,13 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from iclab.core import (
-    Natural,
-    checked,
-    require,
-)
+from iclab.core import Natural, checked, require
 from iclab.runs import assigned_devices
-from iclab.training._core import Course, trained
-from iclab.training._hooks import Hook, Record, Validation
+from iclab.training._core import TrainingRun
+from iclab.training._hooks import Hook, Recorder, Validation
 from iclab.training._plan import Optimiser, Plan, described
 from iclab.training._problem import AbstractProblem
-from iclab.training._progress import Progress
+from iclab.training._progress import ShowProgress
 from iclab.training._run_folder import RunFolder
 from iclab.training._trained import Trained
 
@@ -65,8 +61,16 @@ def train(
     devices = len(assigned_devices())
     rule = f"a multiple of the number of devices, {devices}"
     require(plan.batch % devices == 0, "batch", rule, plan.batch)
-    folder = RunFolder(out, described(plan, problem, model), tensorboard=tensorboard)
-    return trained(
+    folder = None
+    if out is not None:
+        folder = RunFolder(
+            out,
+            described(plan, problem, model),
+            every=checkpoint_every,
+            resume=resume,
+            tensorboard=tensorboard,
+        )
+    return TrainingRun(
         "train",
         problem,
         model,
@@ -75,15 +79,14 @@ def train(
         batch=plan.batch,
         key=jax.random.key(plan.seed),
         hooks=[
-            *([] if record is None else [Record(record, log_every)]),
+            *([] if record is None else [Recorder(record, log_every)]),
             *hooks,
             _Lines(plan, folder, log_every, report),
-            _Checkpointing(folder, checkpoint_every, resume=resume),
-            *([] if out is None else [_Signals()]),
-            Progress(show_progress, early=out is not None),
+            *([] if folder is None else [folder, _Signals()]),
+            ShowProgress(show_progress, early=out is not None),
         ],
         precision=plan.precision,
-    )
+    ).run()
 
 
 class _Lines(Hook):
@@ -92,7 +95,7 @@ class _Lines(Hook):
     def __init__(
         self,
         plan: Plan,
-        folder: RunFolder,
+        folder: RunFolder | None,
         every: int,
         report: Callable[[Mapping[str, Any]], None] | None,
     ):
@@ -100,17 +103,17 @@ class _Lines(Hook):
         self._plan, self._folder, self._report = plan, folder, report
         self._since = 0
 
-    def begin(self, course: Course) -> None:
-        self._begun = (course.step, time.perf_counter())
+    def begin(self, run: TrainingRun) -> None:
+        self._begun = (run.step, time.perf_counter())
 
-    def __call__(self, course: Course) -> None:
-        step = course.step
-        if not course.due(self.every) or step == self._since:
+    def __call__(self, run: TrainingRun) -> None:
+        step = run.step
+        if not run.due(self.every) or step == self._since:
             return
         before, self._begun = self._begun, (step, time.perf_counter())
         elapsed = max(self._begun[1] - before[1], 1e-9)
-        loss, norm = np.mean(course.history[self._since :], axis=0)
-        curriculum, optimiser = course.problem.curriculum, self._plan.optimiser
+        loss, norm = np.mean(run.history[self._since :], axis=0)
+        curriculum, optimiser = run.problem.curriculum, self._plan.optimiser
         row = {
             "step": step,
             "loss": float(loss),
@@ -122,11 +125,12 @@ class _Lines(Hook):
         if isinstance(optimiser, Optimiser):
             rate = optimiser.rate(self._plan.steps)
             row["learning_rate"] = float(rate(step - 1))
-        for hook in course.hooks:
+        for hook in run.hooks:
             if isinstance(hook, Validation):
                 row["validation"] = float(hook.losses[-1])
         self._since = step
-        self._folder.write(row)
+        if self._folder is not None:
+            self._folder.write(row)
         if self._report is not None:
             self._report(row)
 
@@ -134,43 +138,9 @@ class _Lines(Hook):
     def memory(self) -> dict[str, np.ndarray]:
         return {"since": np.array(self._since)}
 
-    def recall(self, memory: dict[str, np.ndarray], course: Course) -> None:
+    def recall(self, memory: dict[str, np.ndarray], run: TrainingRun) -> None:
         self._since = int(memory["since"])
-        self._begun = (course.step, time.perf_counter())
-
-
-class _Checkpointing(Hook):
-    """The whole state in the folder of the run, from which a run begins that resumes.
-
-    The first checkpoint comes early, so that a folder that cannot hold one is known.
-    """
-
-    def __init__(self, folder: RunFolder, every: int, *, resume: bool):
-        self.every = every
-        self.keeps = folder.used
-        self._folder, self._resume = folder, resume
-
-    def begin(self, course: Course) -> None:
-        found = self._folder.begin(course.state, resume=self._resume)
-        if found is not None:
-            course.restore(*found)
-            course.saved_at = found[0]
-
-    def __call__(self, course: Course) -> None:
-        new = course.step > course.first
-        if new and (course.due(self.every) or self._folder.last is None):
-            self._save(course, last=course.step == course.steps)
-
-    def stopped(self, course: Course) -> None:
-        self._save(course, last=True)
-
-    def close(self) -> None:
-        self._folder.close()
-
-    def _save(self, course: Course, *, last: bool) -> None:
-        if self._folder.writes:
-            self._folder.save(course.step, course.state, last=last)
-            course.saved_at = self._folder.last
+        self._begun = (run.step, time.perf_counter())
 
 
 class _Signals(Hook):
@@ -183,7 +153,7 @@ class _Signals(Hook):
         self._received: list[str] = []
         self._before: dict[signal.Signals, Any] = {}
 
-    def begin(self, course: Course) -> None:
+    def begin(self, run: TrainingRun) -> None:
         if threading.current_thread() is not threading.main_thread():
             return
         # A handler that is not Python's could not be put back.
@@ -192,7 +162,7 @@ class _Signals(Hook):
         for kind in self._before:
             signal.signal(kind, self._note)
 
-    def __call__(self, course: Course) -> str | None:
+    def __call__(self, run: TrainingRun) -> str | None:
         return self._received[0] if self._received else None
 
     def close(self) -> None:

@@ -146,7 +146,8 @@ EYE = jnp.eye(3)
     [
         (
             lambda: GradientDescent(jnp.zeros(0)),
-            "GradientDescent: `step_sizes` must be a vector of numbers, got shape (0,)",
+            "GradientDescent: `step_sizes` must be a vector of numbers, got shape"
+            " (0,), which is empty",
         ),
         (
             lambda: GradientDescent(jnp.ones((2, 2))),

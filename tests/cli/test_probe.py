@@ -156,7 +156,7 @@ BAD = {
     "zhang2023/gpt2-fixed-10 --dimension 3": "`dimension` must be 5, the model's own,"
     " got 3",
     "zhang2023/gpt2-fixed-10 --context 100": "`contexts` must be at most 40, the"
-    " model's room, got 100",
+    " model's longest context, got 100",
     "gd:2.5": "a number of steps must be a whole number from 1 to 10000, got 2.5",
     "gd:inf": "a number of steps must be a whole number from 1 to 10000, got inf",
     "ridge:-1": "Ridge: `penalty` must be ≥ 0 and finite, got -1.0",

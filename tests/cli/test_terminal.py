@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from iclab.cli import main
-from iclab.show import plain
+from iclab.show import in_ascii
 
 ROOT = Path(__file__).parents[2]
 QUICK = "zhang2023/section-5.1-determinant"
@@ -58,7 +58,7 @@ def test_json_without_unicode_is_the_same_json():
      ("1.9×10⁻¹¹", "1.9x10^-11")],
 )  # fmt: skip
 def test_plain_words_for_characters(character, shown):
-    assert plain(character) == shown
+    assert in_ascii(character) == shown
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])

@@ -55,7 +55,8 @@ def test_jit_sees_shapes():
     call: Any = risk
     program = jax.jit(lambda m, n, s: call(m, np.eye(2), n, noise=s))
     assert_close(program(jnp.eye(2), 2, 1.0), 3.0)
-    with refused("risk: `covariance` must be a 3×3 matrix, got shape (2, 2)"):
+    message = "risk: `covariance` must be a 3×3 matrix like `matrix`, got shape (2, 2)"
+    with refused(message):
         program(jnp.eye(3), 2, 1.0)
 
 
@@ -115,6 +116,12 @@ EYE = np.eye(2)
         (
             {"weight": [1, 2, 3]},
             "`weight` must be a vector of 2 numbers like `matrix`, got shape (3,)",
+        ),
+        (
+            {"weight": []},
+            "`weight` must be a vector of 2 numbers like `matrix`, got shape (0,),"
+            " which"
+            " is empty",
         ),
         ({"form": "other"}, "`form` must be 'main' or 'appendix', got 'other'"),
         ({"form": []}, "`form` must be 'main' or 'appendix', got []"),

@@ -102,7 +102,7 @@ def test_square_matrix_makes_floats():
     [
         (jnp.ones((2, 3)), "(2, 3)"),
         (jnp.ones(3), "(3,)"),
-        (jnp.ones((0, 0)), "(0, 0)"),
+        (jnp.ones((0, 0)), "(0, 0), which is empty"),
         (jnp.ones((2, 2, 2)), "(2, 2, 2)"),
         (2.0, "()"),
     ],

@@ -60,7 +60,8 @@ def test_moments_are_averages(getkey):
         ),
         (
             (jnp.ones((0, 3)), jnp.ones(0), jnp.ones(3)),
-            "Prompt: `examples` must be an n×d matrix, got shape (0, 3)",
+            "Prompt: `examples` must be an n×d matrix, got shape (0, 3), which is"
+            " empty",
         ),
         (
             (jnp.ones((4, 3)), jnp.ones(3), jnp.ones(3)),

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Literal
 
+import numpy as np
 import pytest
 
 from iclab.evidence import (
@@ -64,6 +65,31 @@ def test_changes_are_read_from_text_and_from_values():
     assert new == Settings(10, (2, 7), 1e-3, True, "seconds")
 
 
+def test_lists_arrays_and_whole_floats_are_values_too():
+    for loops in (range(2, 4), np.array([2, 3]), [2.0, 3.0]):
+        assert FIGURE.settings_at("desk", {"loops": loops}).loops == (2, 3)
+    new = FIGURE.settings_at("desk", {"dimension": 1e1, "rate": np.float64(0.5)})
+    assert (new.dimension, new.rate) == (10, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [
+        (0.001, "0.001"),
+        (0.1, "0.1"),
+        (2.0, "2"),
+        (1e-5, "1e-05"),
+        (0.123456789, "0.123456789"),
+        (1 / 3, "0.3333333333333333"),
+        (1.5e300, "1.5e+300"),
+        (np.float64(0.1), "0.1"),
+    ],
+)
+def test_the_text_of_a_value_reads_back_as_it(rate, text):
+    assert setting_text(rate) == text
+    assert FIGURE.settings_at("desk", {"rate": text}).rate == rate
+
+
 def test_only_what_differs_from_the_scale_is_a_change():
     changes = {"dimension": "10", "loops": "1,2,3"}
     assert FIGURE.own_changes("desk", changes) == {}
@@ -73,22 +99,22 @@ def test_only_what_differs_from_the_scale_is_a_change():
 @pytest.mark.parametrize(
     ("name", "value", "refusal"),
     [
-        ("dimension", "1", "`dimension` must be a whole number ≥ 2, got '1'"),
-        ("dimension", "2.5", "`dimension` must be a whole number ≥ 2, got '2.5'"),
-        ("dimension", "inf", "`dimension` must be a whole number ≥ 2, got 'inf'"),
+        ("dimension", "1", "`dimension` must be a whole number ≥ 2, got 1"),
+        ("dimension", "2.5", "`dimension` must be a whole number ≥ 2, got 2.5"),
+        ("dimension", "inf", "`dimension` must be a whole number ≥ 2, got inf"),
         ("dimension", True, "`dimension` must be a whole number ≥ 2, got True"),
         (
             "loops",
             "1,,2",
-            "`loops` must be different whole numbers ≥ 1 (1,2,3), got '1,,2'",
+            "`loops[1]` must be a whole number ≥ 1, got ''",
         ),
         ("loops", 3, "`loops` must be different whole numbers ≥ 1 (1,2,3), got 3"),
         (
             "loops",
             "2,2",
-            "`loops` must be different whole numbers ≥ 1 (1,2,3), got '2,2'",
+            "`loops` must be different whole numbers ≥ 1 (1,2,3), got (2, 2)",
         ),
-        ("rate", "nan", "`rate` must be a positive number, got 'nan'"),
+        ("rate", "nan", "`rate` must be a positive number, got nan"),
         ("rate", -1.0, "`rate` must be a positive number, got -1.0"),
         ("blind", "perhaps", "`blind` must be true or false, got 'perhaps'"),
         ("clock", "days", "`clock` must be operations or seconds, got 'days'"),

@@ -214,7 +214,7 @@ def test_claims(visit):
     one.wait(lambda: "changes=samples" in one.page.url)
 
 
-def test_the_start_leads_to_every_room(visit):
+def test_the_start_leads_to_every_page(visit):
     one = visit("")
     one.wait(lambda: one.page.get_by_text("Choose a page").count())
     one.page.get_by_text("Depth and loops").click()

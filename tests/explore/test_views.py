@@ -187,8 +187,8 @@ def test_parameters_of_claims():
     for one in far.parameters():
         assert one.low <= one.value <= one.high
     assert Moved("no/such").entry.id == Moved().id
-    assert _claims.written({"samples": 2, "dimension": 5}, far.parameters()) == (
-        "dimension:5"
+    assert far.moved({"samples": 2, "dimension": 5}, 3) == (
+        Moved(changes="dimension:5", seed=3)
     )
 
 
@@ -205,6 +205,12 @@ def test_what_a_claim_refuses_is_said(monkeypatch):
         _claims.Refused, match=r"^theory: `samples` must be even, got 3"
     ):
         settings.trial()
+
+
+def test_numbers_that_a_claim_has_no_measurement_for():
+    moved = Moved("ahn2023/theorem-1", "d=1, n=5", "samples:4")
+    with pytest.raises(_claims.Refused, match="measured for its own cases only"):
+        moved.trial()
 
 
 def test_history_follows_the_number_that_moved_last():

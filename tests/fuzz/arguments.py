@@ -309,8 +309,8 @@ class Draws:
         if kind in (evidence.Entry, papers.OpenPaper):
             known = papers.select() if kind is evidence.Entry else papers.every_paper()
             return self._pick(known)
-        if kind is training.Course:
-            return _course()
+        if kind is training.TrainingRun:
+            return _training_run()
         choices = [one.function for one in callables().values()
                    if isinstance(_made(one), type)
                    and issubclass(_made(one), kind)]  # fmt: skip
@@ -371,9 +371,9 @@ class Draws:
         return bool(self._random.random() < share)
 
 
-def _course() -> training.Course[Any]:
+def _training_run() -> training.TrainingRun[Any]:
     """A small training: what it is made of must fit together in many ways."""
-    return training.Course(
+    return training.TrainingRun(
         "fuzz",
         training.Exact(_squares),
         jnp.ones(2),

@@ -121,7 +121,8 @@ EYE = jnp.eye(3)
         ),
         (
             lambda: LinearSelfAttention(EYE, jnp.ones(3)),
-            "LinearSelfAttention: `value_projection` must be a 3×3 matrix,"
+            "LinearSelfAttention: `value_projection` must be a 3×3 matrix like"
+            " `key_query`,"
             " got shape (3,)",
         ),
         (
@@ -131,7 +132,8 @@ EYE = jnp.eye(3)
         ),
         (
             lambda: LinearSelfAttention(EYE, jnp.eye(4)),
-            "LinearSelfAttention: `value_projection` must be a 3×3 matrix,"
+            "LinearSelfAttention: `value_projection` must be a 3×3 matrix like"
+            " `key_query`,"
             " got shape (4, 4)",
         ),
         (

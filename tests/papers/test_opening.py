@@ -97,9 +97,9 @@ def test_two_papers_with_one_key(registry, tmp_path):
 
 WRONG = {
     "no-paper": (("contents.py", "PAPER = Paper", "PAPERS = Paper"),
-                 "contents.py must have PAPER, a Paper"),
+                 "contents.py: `PAPER` must be a Paper, got None"),
     "no-entries": (("contents.py", "ENTRIES = (", "OTHERS = ("),
-                   "contents.py must have ENTRIES, a tuple of Entry"),
+                   "contents.py: `ENTRIES` must be a list, got None"),
     "error": (("contents.py", "ENTRIES = (", "1 / 0\nENTRIES = ("),
               "ZeroDivisionError: division by zero (contents.py, line 9)"),
     "package": (("__init__.py", '"""A', 'import no_such_thing\n"""A'),

@@ -71,7 +71,7 @@ def test_a_page_with_a_matrix(found, whitened, tmp_path):
 
 
 class Forgetful(AbstractPredictor):
-    """Of dimension 3, with room for four examples."""
+    """Of dimension 3, for at most four examples."""
 
     dimension: int = 3
     max_examples: int = 4
@@ -87,7 +87,9 @@ def test_refusals():
         probe(LeastSquares())
     with refused("probe: `dimension` must be 3, the model's own, got 2"):
         probe(Forgetful(), LinearRegression(jnp.eye(2)))
-    with refused("probe: `contexts` must be at most 4, the model's room, got 5"):
+    with refused(
+        "probe: `contexts` must be at most 4, the model's longest context, got 5"
+    ):
         probe(Forgetful(), contexts=[2, 5])
     with refused("probe: `contexts` must be an integer ≥ 1, got 0"):
         probe(Forgetful(), contexts=[0])

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from iclab import papers
-from iclab.report._text import mathml, plain, rich
+from iclab.report._text import mathml, rich, without_braces
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_marks_become_tags(text, expected):
 
 
 def test_plain_text_has_no_braces():
-    assert plain("tr(Γ)^{1/4}, e_{d+1}") == "tr(Γ)^1/4, e_d+1"
+    assert without_braces("tr(Γ)^{1/4}, e_{d+1}") == "tr(Γ)^1/4, e_d+1"
 
 
 FORMULAS = [entry for entry in papers.select() if entry.formula]

@@ -132,7 +132,7 @@ def test_what_may_differ(before):
         ),
         (
             replace(FIGURE, paper_statements=(replace(SAID, statement="It rises."),)),
-            "what the paper says of it is not seen as it was",
+            "other statements of the paper are confirmed than before",
         ),
     ],
     ids=lambda one: one[:30] if isinstance(one, str) else "",

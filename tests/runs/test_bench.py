@@ -1,4 +1,4 @@
-"""What a job finds where it is done, and what others hear of it."""
+"""What a job finds where it is done, and the progress that it reports."""
 
 import pytest
 
@@ -7,56 +7,60 @@ from iclab.runs import (
     Job,
     Outcome,
     Processes,
+    Progressed,
     Store,
-    Told,
     at_bench,
     bench,
-    parts,
+    job_parts,
+    progress,
     run_jobs,
-    tell,
 )
 
 
 @pytest.fixture
-def told(monkeypatch):
-    """Everything that is told, and not only what is told in time."""
+def reported(monkeypatch):
+    """Every report of progress, and not only those in time."""
     monkeypatch.setattr("iclab.runs._bench._BETWEEN", 0.0)
     return []
 
 
-def _keep(told):
-    return Bench(tell=lambda fraction, words: told.append((fraction, words)))
+def _bench(reported):
+    return Bench(report=lambda fraction, words: reported.append((fraction, words)))
 
 
-def test_without_a_job_nobody_listens():
+def test_without_a_job_progress_is_not_reported():
     assert bench() is None
-    tell(0.5, "half")
-    assert list(parts(["a", "b"])) == ["a", "b"]
+    progress(0.5, "half")
+    assert list(job_parts(["a", "b"])) == ["a", "b"]
 
 
-def test_parts_of_parts_are_shares_of_the_whole(told):
-    with at_bench(_keep(told)):
-        for outer in parts([1, 2], weights=[1, 3]):
-            for _ in parts(range(outer)):
-                tell(0.5, "now")
-    assert [fraction for fraction, words in told if words] == [0.125, 0.4375, 0.8125]
+def test_parts_of_parts_are_shares_of_the_whole(reported):
+    with at_bench(_bench(reported)):
+        for outer in job_parts([1, 2], weights=[1, 3]):
+            for _ in job_parts(range(outer)):
+                progress(0.5, "now")
+    assert [fraction for fraction, words in reported if words] == [
+        0.125,
+        0.4375,
+        0.8125,
+    ]
 
 
-def test_what_is_told_is_never_outside_of_the_job(told):
-    with at_bench(_keep(told)):
-        tell(-1.0, "a")
-        tell(7.0, "b")
-    assert told == [(0.0, "a"), (1.0, "b")]
+def test_reported_progress_is_from_0_to_1(reported):
+    with at_bench(_bench(reported)):
+        progress(-1.0, "a")
+        progress(7.0, "b")
+    assert reported == [(0.0, "a"), (1.0, "b")]
 
 
-def test_a_job_that_says_too_much_is_not_heard_too_often():
-    told = []
-    with at_bench(_keep(told)):
+def test_progress_is_not_reported_too_often():
+    reported = []
+    with at_bench(_bench(reported)):
         for step in range(1000):
-            tell(step / 1000)
-        tell(1.0, "end")
-    assert len(told) <= 4
-    assert told[-1] == (1.0, "end")
+            progress(step / 1000)
+        progress(1.0, "end")
+    assert len(reported) <= 4
+    assert reported[-1] == (1.0, "end")
 
 
 def test_places_are_the_same_ones_whenever_a_job_is_run(tmp_path):
@@ -100,9 +104,9 @@ def test_work_that_is_forced_begins_at_its_beginning(tmp_path):
     assert store.find(job) is None
 
 
-def test_processes_pass_on_what_their_jobs_tell():
+def test_processes_pass_progress_on():
     events = list(run_jobs([Job("tests.runs.work:talk", {})], engine=Processes(1)))
-    said = [event for event in events if isinstance(event, Told)]
+    said = [event for event in events if isinstance(event, Progressed)]
     assert [(one.fraction, one.words) for one in said] == [(0.25, "a"), (1.0, "b")]
     assert isinstance(events[-1], Outcome)
     assert events[-1].result == {"done": True}

@@ -1,8 +1,10 @@
 """The user's own cache: private, bounded, and nobody else's."""
 
+import importlib.metadata
 import os
 import stat
 
+import platformdirs
 import pytest
 
 from iclab.runs import Cache, EngineProblem, _cache
@@ -23,10 +25,10 @@ def test_programs_are_kept_by_what_they_were_made_for(tmp_path, monkeypatch):
     names.add(cache.programs.name)
     for package in ("iclab", "jax"):
         with monkeypatch.context() as patch:
-            version = _cache._version
+            version = importlib.metadata.version
             patch.setattr(
-                _cache,
-                "_version",
+                importlib.metadata,
+                "version",
                 lambda name, package=package, version=version: (
                     "0" if name == package else version(name)
                 ),
@@ -40,7 +42,7 @@ def test_programs_are_kept_by_what_they_were_made_for(tmp_path, monkeypatch):
 def test_programs_for_more_cores_are_kept_apart(tmp_path, monkeypatch):
     cache, places = Cache(tmp_path), []
     for cores in (1, 2):
-        monkeypatch.setattr(_cache, "usable_cores", lambda cores=cores: cores)
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, n=cores: set(range(n)))
         places.append(cache.threaded_programs)
     assert [place.name for place in places] == ["1-cores", "2-cores"]
     assert {place.parent for place in places} == {cache.programs}
@@ -51,9 +53,7 @@ def test_the_variable_names_the_default(tmp_path, monkeypatch):
     assert Cache().root == tmp_path / "here"
     monkeypatch.delenv("ICLAB_CACHE")
     standard = tmp_path / "standard"
-    monkeypatch.setattr(
-        _cache.platformdirs, "user_cache_dir", lambda *_, **__: standard
-    )
+    monkeypatch.setattr(platformdirs, "user_cache_dir", lambda *_, **__: standard)
     assert Cache().root == standard
 
 
@@ -109,7 +109,8 @@ def test_notes(tmp_path):
     assert cache.note("jobs") is None
     cache.keep("jobs", {"a": [1]})
     assert Cache(tmp_path).note("jobs") == {"a": [1]}
-    cache._note("jobs").write_text("{")
+    (note,) = (tmp_path / "notes").iterdir()
+    note.write_text("{")
     assert cache.note("jobs") is None
     assert cache.clear() > 0
     cache.keep("jobs", 1)  # the folder is gone: nothing is kept, and nothing breaks

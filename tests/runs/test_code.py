@@ -265,6 +265,15 @@ def test_functions_without_source():
     assert changed(offset=2) == [False, False, True, True, True, True, False]
 
 
+def test_values_that_are_nested_differently_are_others():
+    def made(value):
+        return lambda seed: value
+
+    pairs = [(((1, 2), 3), ((1,), 2, 3)), ([[], 1], [[1]]), ({1: (2, 3)}, {1: 2, 3: 0})]
+    for one, other in pairs:
+        assert function_digest(made(one)) != function_digest(made(other))
+
+
 def test_functions_of_modules_are_their_sources(folder):
     from papers_of_tests.top import work  # pyright: ignore[reportMissingImports]
 

@@ -4,22 +4,36 @@ import os
 
 import pytest
 
-from iclab.runs import EngineProblem, Job, Outcome, Processes, Started, run_jobs
-from iclab.runs._environment import (
-    DEVICE,
+from iclab.runs import (
+    EngineProblem,
+    Job,
+    Outcome,
+    Processes,
+    Started,
     assigned_devices,
     count_gpus,
-    on_cpu,
-    on_gpu,
+    run_jobs,
 )
 from tests.runs import work
 from tests.stranger import Stranger
+
+DEVICE = "ICLAB_DEVICE"
+
+
+def _on_cards():
+    """What the processes of two cards have in their environment."""
+    jobs = [Job("tests.runs.work:environment", {}, n, device="gpu") for n in (0, 1)]
+    events = run_jobs(jobs, engine=Processes(1, gpus=2))
+    ended = {
+        one.job.seed: one.result or {} for one in events if isinstance(one, Outcome)
+    }
+    return ended[0], ended[1]
 
 
 def test_a_card_for_each_process_and_its_memory_as_needed(monkeypatch):
     for name in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
         monkeypatch.delenv(name, raising=False)
-    first, second = on_gpu(0), on_gpu(1)
+    first, second = _on_cards()
     assert [one["CUDA_VISIBLE_DEVICES"] for one in (first, second)] == ["0", "1"]
     assert second["XLA_PYTHON_CLIENT_PREALLOCATE"] == "false"
     # Of the cards that it sees, and it sees one, the first is its own.
@@ -29,7 +43,7 @@ def test_a_card_for_each_process_and_its_memory_as_needed(monkeypatch):
 
 def test_cards_are_counted_among_those_that_are_allowed(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, 5")
-    assert [on_gpu(i)["CUDA_VISIBLE_DEVICES"] for i in range(2)] == ["3", "5"]
+    assert [one["CUDA_VISIBLE_DEVICES"] for one in _on_cards()] == ["3", "5"]
 
 
 def test_without_an_assignment_all_devices_are_used(monkeypatch):
@@ -50,7 +64,7 @@ def test_jobs_that_ask_for_a_card_do_not_wait_for_one_in_vain():
 def test_work_stays_on_the_cpu_and_each_card_has_one_process(tmp_path, monkeypatch):
     def imagined(index):
         flags = "--xla_force_host_platform_device_count=3"
-        return {**on_cpu(), "XLA_FLAGS": flags, DEVICE: f"cpu:{index}"}
+        return {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags, DEVICE: f"cpu:{index}"}
 
     monkeypatch.setenv("JAX_PLATFORMS", "cuda")
     monkeypatch.setattr("iclab.runs._processes.on_gpu", imagined)

@@ -1,6 +1,7 @@
 """Jobs in processes of this machine, some of which die."""
 
 import dataclasses
+import itertools
 import os
 import signal
 import subprocess
@@ -12,8 +13,6 @@ import numpy as np
 import pytest
 
 from iclab.runs import EngineProblem, Job, Outcome, Processes, Started, Store, run_jobs
-from iclab.runs._environment import one_thread
-from iclab.runs._processes import _Line
 from tests.runs import program, work
 from tests.stranger import Stranger
 
@@ -169,7 +168,9 @@ def test_quick_jobs_have_a_process_that_compiles_quickly(monkeypatch):
 def test_every_flag_is_read(mine, monkeypatch):
     # XLA dies of a flag that it does not know, unless a word before it is no flag.
     monkeypatch.setenv("XLA_FLAGS", mine)
-    flags = one_thread(quick=True)["XLA_FLAGS"].removesuffix(mine)
+    job = dataclasses.replace(_job("environment"), quick=True)
+    (outcome,) = _outcomes([job], engine=Processes(1))
+    flags = (outcome.result or {})["XLA_FLAGS"].removesuffix(mine)
     computes = "import iclab, jax.numpy as jnp; jnp.ones(1)"
     done = subprocess.run(
         [sys.executable, "-c", computes],
@@ -249,25 +250,26 @@ def test_processes_end_with_a_killed_parent(running, tmp_path):
 
 
 def test_one_of_a_kind_goes_ahead_and_the_others_read_what_it_compiled():
-    squares, others = [_job(x=x) for x in (1, 2, 3)], [_job("touch", path="p")]
-    line = _Line([*squares, *others])
+    squares, other = [_job(n=n) for n in (1, 2, 3)], _job("environment")
     # While the first square runs there is other work, and then nothing else.
-    assert [line.next(), line.next()] == [squares[0], others[0]]
-    assert line.next() == squares[1]
-    line = _Line([*squares, *others])
-    assert line.next() == squares[0]
-    line.ended(squares[0])
-    assert [line.next() for _ in range(3)] == [*squares[1:], *others]
+    assert _begun(3, [*squares, other], 3) == [squares[0], other, squares[1]]
+    assert _begun(1, [*squares, other], 4) == [*squares, other]
     # Other names in the configuration, another kind; not other numbers.
-    line = _Line([squares[0], squares[1], _job(x=1, y=2)])
-    assert [line.next().config for _ in range(2)] == [{"x": 1}, {"x": 1, "y": 2}]
+    more = _job(n=1, m=2)
+    assert _begun(2, [squares[0], squares[1], more], 2) == [squares[0], more]
 
 
 def test_no_process_begins_anew_for_the_sake_of_what_is_compiled():
-    first, second = _job(x=1), _job(x=2)
-    quick = dataclasses.replace(_job("touch", path="p"), quick=True)
-    line = _Line([first, second, quick])
-    assert [line.next() for _ in range(3)] == [first, second, quick]
+    first, second = _job(n=1), _job(n=2)
+    quick = dataclasses.replace(_job("environment"), quick=True)
+    assert _begun(3, [first, second, quick], 3) == [first, second, quick]
+
+
+def _begun(processes, jobs, count):
+    """The jobs that are begun first, in their order."""
+    events = run_jobs(jobs, engine=Processes(processes))
+    begun = (event.job for event in events if isinstance(event, Started))
+    return list(itertools.islice(begun, count))
 
 
 # As a notebook does: libraries are loaded, and then the current folder comes first.

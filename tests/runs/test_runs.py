@@ -13,7 +13,6 @@ from iclab.runs import (
     reread_sources,
     run_jobs,
 )
-from iclab.runs._job import plain_result
 
 
 def _job(name="square", seed=0, **config):
@@ -109,9 +108,11 @@ def test_a_fresh_result_is_what_the_store_gives_back(tmp_path):
     assert kept.result is not None
     assert list(map(type, fresh.result.values())) == [np.ndarray, str]
     np.testing.assert_array_equal(fresh.result["values"], kept.result["values"])
-    assert plain_result({"x": (1, 2.5)}) == {"x": [1, 2.5]}
+    other = _job(n=4)
+    store.save(other, {"x": (1, 2.5)}, 0.1)
+    assert store.load(other) == {"x": [1, 2.5]}
     with pytest.raises(TypeError, match="not JSON serializable"):
-        plain_result({"x": {1, 2}})
+        store.save(_job(n=5), {"x": {1, 2}}, 0.1)
 
 
 def test_any_callable_is_an_engine(tmp_path):

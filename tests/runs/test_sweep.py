@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import iclab
-from iclab.runs import Cache, Sweep, _sweep, sweep
-from iclab.runs._events import here
+from iclab.runs import Cache, Sweep, _sweep, run_jobs, sweep
 from iclab.show import Display
 from tests.refusals import refused
 
@@ -34,19 +33,15 @@ iclab.sweep(area, grid, out=sys.argv[1], jobs=2)
 """
 
 
-@pytest.fixture(autouse=True)
-def _in_this_process(monkeypatch):
-    """Here the same jobs run one after the other; the script below has processes."""
-    monkeypatch.setattr(_sweep, "Processes", lambda *_, **__: here)
-
-
 def area(width, noise, seed):
     """A number and an array."""
     return {"area": width * noise + seed, "curve": np.array([width, seed])}
 
 
 def _run(function=area, grid=GRID, **options) -> Sweep:
-    return iclab.sweep(function, grid, **{"seeds": 3, "quiet": True} | options)
+    """Here jobs run one after the other in this process, unlike those of the script."""
+    usual = {"seeds": 3, "quiet": True, "engine": run_jobs}
+    return sweep(function, grid, **usual | options)
 
 
 def test_every_point_with_every_seed(tmp_path):
@@ -87,7 +82,7 @@ def test_what_is_there_comes_from_the_store_and_a_grid_may_grow(tmp_path):
     seen = []
     for widths in ([1, 2], [1, 2, 3]):
         shown = Display()
-        sweep(area_of, {"width": widths}, 1, tmp_path, display=shown)
+        _run(area_of, {"width": widths}, seeds=1, out=tmp_path, display=shown)
         seen += [(task.name, task.cached) for task in shown.tasks.values()]
         assert shown.over
     assert seen == [
@@ -129,7 +124,7 @@ def test_failures_are_kept_and_shown_and_the_others_finish(tmp_path, capsys):
             raise RuntimeError("it <broke>")
         return {"width": width, "n": seed}
 
-    found = iclab.sweep(fragile, {"width": [1, 2]}, seeds=2, out=tmp_path)
+    found = _run(fragile, {"width": [1, 2]}, seeds=2, out=tmp_path, quiet=False)
     assert (
         "failed: width=2, seed=1: RuntimeError: it <broke>" in capsys.readouterr().err
     )
@@ -183,6 +178,12 @@ def test_failures_are_kept_and_shown_and_the_others_finish(tmp_path, capsys):
             {"seeds": 0},
             "sweep: `seeds` must be different numbers ≥ 0, at least one, got []",
         ),
+        (
+            area,
+            GRID,
+            {"seeds": [0.5]},
+            "sweep: `seeds` must be an integer from 0 to 2⁶³ − 1, got 0.5",
+        ),
         (area, GRID, {"jobs": 0}, "sweep: `jobs` must be an integer ≥ 1, got 0"),
         (
             area,
@@ -198,6 +199,12 @@ def test_mistakes_are_said_before_anything_runs(
     with refused(message):
         _run(function, grid, out=tmp_path / "none", **options)
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("seeds", [(4, 7), range(4, 8, 3), np.array([4, 7])])
+def test_seeds_of_ones_own(tmp_path, seeds):
+    found = _run(lambda seed: seed, {}, seeds=seeds, out=tmp_path)
+    assert found.arrays()["value"].tolist() == [4, 7]
 
 
 def test_what_is_no_answer_is_a_failure(tmp_path):
@@ -294,18 +301,18 @@ def test_what_a_sweep_compiles_is_kept_in_the_user_s_cache(
 
     def processes(count, *, cache):
         asked.append(cache)
-        return here
+        return run_jobs
 
     monkeypatch.setattr(_sweep, "Processes", processes)
     monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
     monkeypatch.setenv("ICLAB_CACHE", str(tmp_path / "cache"))
-    _run(out=tmp_path / "a")
+    _run(out=tmp_path / "a", engine=None)
     # Whoever has told JAX where is not contradicted.
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path))
-    _run(out=tmp_path / "b")
+    _run(out=tmp_path / "b", engine=None)
     monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR")
     (tmp_path / "cache").chmod(0o777)
-    _run(out=tmp_path / "c")
+    _run(out=tmp_path / "c", engine=None)
     (tmp_path / "cache").chmod(0o700)
     assert asked == [Cache(tmp_path / "cache").programs, None, None]
     assert "others can write there" in capsys.readouterr().err

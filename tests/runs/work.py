@@ -1,5 +1,6 @@
 """Jobs for the tests to run."""
 
+import ctypes
 import os
 import sys
 import time
@@ -38,13 +39,29 @@ def die(config, seed):
 def environment(config, seed):
     """What a worker finds."""
     names = ("XLA_FLAGS", "OMP_NUM_THREADS", "JAX_COMPILATION_CACHE_DIR")
-    names += ("PYTHONSAFEPATH",)
+    names += ("PYTHONSAFEPATH", "JAX_PLATFORMS", "ICLAB_DEVICE")
+    names += ("CUDA_VISIBLE_DEVICES", "XLA_PYTHON_CLIENT_PREALLOCATE")
     return {name: os.environ.get(name, "") for name in names} | {"pid": os.getpid()}
 
 
 def path(config, seed):
     """Where modules are looked for."""
     return {"path": sys.path}
+
+
+def mapped(config, seed):
+    """Whether glibc gives a large block a mapping of its own, as it does by default."""
+    library = ctypes.CDLL(None)
+    # Ten numbers, of which the fourth counts such blocks.
+    library.mallinfo.restype = type(
+        "Facts",
+        (ctypes.Structure,),
+        {"_fields_": [(f"field_{i}", ctypes.c_int) for i in range(10)]},
+    )
+    library.malloc.restype = ctypes.c_void_p
+    before = library.mallinfo().field_3
+    assert library.malloc(ctypes.c_size_t(2**28))
+    return {"mapped": library.mallinfo().field_3 > before}
 
 
 def hold(config, seed):
@@ -89,10 +106,10 @@ def compiled(config, seed):
 
 def talk(config, seed):
     """Says how far it is."""
-    from iclab.runs import tell
+    from iclab.runs import progress
 
-    tell(0.25, "a")
-    tell(1.0, "b")
+    progress(0.25, "a")
+    progress(1.0, "b")
     return {"done": True}
 
 
@@ -126,9 +143,9 @@ def search(config, seed):
     class Watch(Hook):
         every = 10
 
-        def __call__(self, course):
+        def __call__(self, run):
             with open(folder / "steps.txt", "a", encoding="utf-8") as file:
-                file.write(f"{course.step}\n")
+                file.write(f"{run.step}\n")
             time.sleep(config["pause"])
 
     found = fit(

@@ -105,7 +105,7 @@ def test_a_bar_in_jupyter(pages, clock):
     with display().begin(1, "train", "step") as bar:
         bar.started("train")
         clock[0] = 1.0
-        bar.told("train", 1.0, "400 of 400 steps")
+        bar.progressed("train", 1.0, "400 of 400 steps")
     assert "<table>" not in pages[-1]
     assert '<progress value="1" max="1">' in pages[-1]
     assert "train: 400 of 400 steps · 1.0 s" in pages[-1]

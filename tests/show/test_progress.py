@@ -50,12 +50,12 @@ def test_only_what_fits_is_shown():
             table.started(name)
             table.ended(name, "holds", seconds=1.25, cached=n == 19)
         table.started(LONG)
-        table.told(LONG, 1 / 3, "1 of 3 jobs")
+        table.progressed(LONG, 1 / 3, "1 of 3 jobs")
         head, *body, running, total = _frame(table)
     assert head.split() == ["item", "state", "time"]
     assert len(body) == 8
     assert body[0].split() == ["zhang2023/item-12", "holds", "1.2", "s"]
-    assert body[-1].split()[1:] == ["holds", "from", "the", "store", "1.2", "s"]
+    assert body[-1].split()[1:] == ["holds", "cached", "1.2", "s"]
     assert running.split()[:7] == [LONG[:37] + "…", "33", "%", "1", "of", "3", "jobs"]
     assert "20 of 31 items · 20 holds · " in total
     assert all(len(line) <= 77 for line in (head, *body, running, total))
@@ -81,7 +81,7 @@ def test_a_bar_alone():
         bar.ended("c", cached=True)
         bar.note("failed: b: no")
         (line,) = _frame(bar, 100)
-    text = "sweep: 3 of 4 points · 1 failed · 1 from the store · 0.0 s"
+    text = "sweep: 3 of 4 points · 1 failed · 1 cached · 0.0 s"
     assert line.endswith(text)
     assert line.startswith("━━━")
     assert "failed: b: no" in _written(bar)
@@ -154,7 +154,7 @@ def test_lines_come_now_and_then(clock, capsys):
         found = []
         for now in (50.0, 61.0, 65.0, 72.0, 9e3, 9e3 + 59, 9e3 + 61):
             clock[0] = now
-            lines.told(LONG, 0.25, "loss 0.5")
+            lines.progressed(LONG, 0.25, "loss 0.5")
             found.append(capsys.readouterr().err)
     said = [number for number, text in enumerate(found) if text]
     assert said == [1, 3, 4, 6]
@@ -201,9 +201,9 @@ def test_the_time_that_is_left(left):
         assert left(show, 12.0) == "28 s left"
         show.started(ITEMS[3])
         assert left(show, 14.0) == "26 s left"  # half of it is over, as with others
-        show.told(ITEMS[3], 0.25)
+        show.progressed(ITEMS[3], 0.25)
         assert left(show, 14.0) == "29 s left"
-        show.told("", 1.0, "writing the report")
+        show.progressed("", 1.0, "writing the report")
         assert show.status(14.0).endswith("14 s · writing the report")
 
 
@@ -224,5 +224,5 @@ def test_what_was_done_before_takes_no_time(left):
         assert left(show, 10.0) == "10 s left"
     with Display().begin(1) as show:
         show.started("a", 0.5)
-        show.told("a", 0.75)
+        show.progressed("a", 0.75)
         assert left(show, 20.0) == "10 s left"

@@ -85,7 +85,8 @@ def test_singular_covariances_live_on_their_range():
         (
             EYE,
             {"weight_covariance": jnp.eye(3)},
-            "`weight_covariance` must be a 2×2 matrix, got shape (3, 3)",
+            "`weight_covariance` must be a 2×2 matrix like `covariance`, got shape (3,"
+            " 3)",
         ),
         (
             EYE,

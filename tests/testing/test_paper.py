@@ -18,13 +18,14 @@ TWO_TABLES = ('{"line": {"count": 3}}', '{"line": {"count": 3}, "more": {"count"
 ERRATUM = '"Five.", erratum="No.", correction="Four.", erratum_class="false"'
 WRONG = {
     "false": ("theorem_1_2.py", ("return 4.0", "return 4.5"),
-              "theorem-1.2 must be holds, and is fails: only: predicted = 4.5,"
-              " measured 4 ± 1e-09, decoy 5 (round-off)"),
+              "theorem-1.2: the verdict must be holds, got fails: only:"
+              " predicted = 4.5, measured 4 ± 10⁻⁹, decoy 5 (round-off)"),
     "decoy": ("theorem_1_2.py", ("return 5.0", "return 4.0"),
-              "theorem-1.2 must be holds, and is undecided: only: predicted = 4,"
-              " measured 4 ± 1e-09, decoy 4 (round-off)"),
+              "theorem-1.2: the verdict must be holds, got undecided: only:"
+              " predicted = 4, measured 4 ± 10⁻⁹, decoy 4 (round-off)"),
     "no-decoy": ("theorem_1_2.py", ("return 5.0", "return None"),
-                 "theorem-1.2 must be holds, and is undecided: no decoy was rejected"),
+                 "theorem-1.2: the verdict must be holds, got undecided:"
+                 " no decoy was rejected"),
     "erratum": ("contents.py", ('"Two and two are four here."', ERRATUM),
                 "theorem-1.2: an erratum in contents.py and `printed` go together"),
     "silent": ("contents.py", ('"Theorem 1.2"', '" "'),
@@ -42,7 +43,7 @@ WRONG = {
              "figure-1: its settings and results must be plain JSON: Object of type"
              " ndarray is not JSON serializable"),
     "missing": ("contents.py", ("ENTRIES = (", "OTHERS = ("),
-                "contents.py must have ENTRIES, a tuple of Entry"),
+                "contents.py: `ENTRIES` must be a list, got None"),
 }  # fmt: skip
 
 

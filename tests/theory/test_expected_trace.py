@@ -180,7 +180,7 @@ def test_bad_input(unchecked):
         ),
         (
             (jnp.ones((2, 3, 3)), jnp.eye(2), 3),
-            "`covariance` must be a 3×3 matrix, got shape (2, 2)",
+            "`covariance` must be a 3×3 matrix like `words`, got shape (2, 2)",
         ),
         (
             (jnp.full((1, 2, 2), jnp.nan), jnp.eye(2), 3),

@@ -240,7 +240,8 @@ def test_bad_input(unchecked):
     assert raised(
         linear_transformer_loss, A, weight_covariance=jnp.eye(3), **setting
     ) == (
-        "linear_transformer_loss: `weight_covariance` must be a 2×2 matrix, got shape "
+        "linear_transformer_loss: `weight_covariance` must be a 2×2 matrix like `A`,"
+        " got shape "
         "(3, 3)"
     )
     draws = {"key": jax.random.key(0), "draws": 10}

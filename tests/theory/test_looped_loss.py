@@ -111,7 +111,8 @@ def test_refusals():
 
 
 def test_shapes_are_checked(unchecked):
-    with refused("looped_loss: `covariance` must be a 3×3 matrix, got shape (2, 2)"):
+    rule = "`covariance` must be a 3×3 matrix like `A`"
+    with refused(f"looped_loss: {rule}, got shape (2, 2)"):
         looped_loss(jnp.eye(3), **SETTING, loops=1)
     with refused(
         "looped_loss: `u` must be a vector of 2 numbers like `A`, got shape (3,)"

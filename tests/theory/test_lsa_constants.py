@@ -188,7 +188,8 @@ EYE, LONG, MOMENTS_2 = jnp.eye(2), jnp.ones((3, 3)), jnp.ones((3, 2))
         ),
         (
             lambda: largest_initial_scale_random_covariance(MOMENTS_2, LONG, 1.0),
-            "largest_initial_scale_random_covariance: `theta` must be a 2×2 matrix,"
+            "largest_initial_scale_random_covariance: `theta` must be a 2×2 matrix"
+            " like `moments`,"
             " got shape (3, 3)",
         ),
         (
@@ -212,7 +213,8 @@ EYE, LONG, MOMENTS_2 = jnp.eye(2), jnp.ones((3, 3)), jnp.ones((3, 2))
         ),
         (
             lambda: last_weight_bound(EYE, 5, LONG, 0.1),
-            "last_weight_bound: `theta` must be a 2×2 matrix, got shape (3, 3)",
+            "last_weight_bound: `theta` must be a 2×2 matrix like `covariance`, got"
+            " shape (3, 3)",
         ),
         (
             lambda: last_weight_bound(EYE, 5, EYE, -0.1),

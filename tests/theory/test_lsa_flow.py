@@ -72,7 +72,7 @@ def test_ledger_value_at_time_one():
     [
         (
             lambda: lsa_flow(jnp.eye(2), jnp.ones(()), jnp.ones((2, 3)), 5),
-            "lsa_flow: `covariance` must be a 2×2 matrix, got shape (2, 3)",
+            "lsa_flow: `covariance` must be a 2×2 matrix like `U11`, got shape (2, 3)",
         ),
         (
             lambda: lsa_flow(jnp.eye(2), jnp.ones(()), jnp.eye(2), 0),
@@ -93,7 +93,7 @@ def test_ledger_value_at_time_one():
         ),
         (
             lambda: lsa_flow(jnp.eye(3), jnp.ones(()), jnp.eye(2), 5),
-            "lsa_flow: `covariance` must be a 3×3 matrix, got shape (2, 2)",
+            "lsa_flow: `covariance` must be a 3×3 matrix like `U11`, got shape (2, 2)",
         ),
     ],
 )

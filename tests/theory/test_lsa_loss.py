@@ -108,7 +108,7 @@ EYE, MOMENTS = jnp.eye(2), jnp.ones((3, 2))
     [
         (
             lambda: lsa_loss(jnp.eye(3), 1.0, EYE, 5),
-            "lsa_loss: `covariance` must be a 3×3 matrix, got shape (2, 2)",
+            "lsa_loss: `covariance` must be a 3×3 matrix like `U11`, got shape (2, 2)",
         ),
         (
             lambda: lsa_loss(jnp.ones((2, 3)), 1.0, EYE, 5),
@@ -125,11 +125,13 @@ EYE, MOMENTS = jnp.eye(2), jnp.ones((3, 2))
         ),
         (
             lambda: lsa_full_loss(EYE, jnp.eye(3), EYE, 5),
-            "lsa_full_loss: `value_projection` must be a 2×2 matrix, got shape (3, 3)",
+            "lsa_full_loss: `value_projection` must be a 2×2 matrix like `key_query`,"
+            " got shape (3, 3)",
         ),
         (
             lambda: lsa_full_loss(jnp.eye(3), EYE, EYE, 5),
-            "lsa_full_loss: `value_projection` must be a 3×3 matrix, got shape (2, 2)",
+            "lsa_full_loss: `value_projection` must be a 3×3 matrix like `key_query`,"
+            " got shape (2, 2)",
         ),
         (
             lambda: lsa_full_loss(jnp.eye(3), jnp.full((3, 3), jnp.nan), EYE, 5),

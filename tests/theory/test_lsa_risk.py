@@ -275,11 +275,13 @@ EYE, ONES = jnp.eye(2), jnp.ones(2)
         ),
         (
             lambda: lsa_risk(EYE, jnp.eye(3), 3),
-            "lsa_risk: `covariance` must be a 2×2 matrix, got shape (3, 3)",
+            "lsa_risk: `covariance` must be a 2×2 matrix like `preconditioner`, got"
+            " shape (3, 3)",
         ),
         (
             lambda: lsa_risk(EYE, jnp.ones((2, 3)), 3),
-            "lsa_risk: `covariance` must be a 2×2 matrix, got shape (2, 3)",
+            "lsa_risk: `covariance` must be a 2×2 matrix like `preconditioner`, got"
+            " shape (2, 3)",
         ),
         (
             lambda: lsa_risk(EYE, jnp.array([[1.0, 1.0], [0.0, 1.0]]), 3),
@@ -323,7 +325,8 @@ EYE, ONES = jnp.eye(2), jnp.ones(2)
         ),
         (
             lambda: lsa_risk(EYE, EYE, 3, weight_covariance=jnp.eye(3)),
-            "lsa_risk: `weight_covariance` must be a 2×2 matrix, got shape (3, 3)",
+            "lsa_risk: `weight_covariance` must be a 2×2 matrix like `preconditioner`,"
+            " got shape (3, 3)",
         ),
         (
             lambda: lsa_risk(EYE, EYE, 3, noise_variance=-0.1),
@@ -350,11 +353,13 @@ EYE, ONES = jnp.eye(2), jnp.ones(2)
         ),
         (
             lambda: nonlinear_risk(ONES, jnp.eye(3), 1.0, EYE, 5, 5),
-            "nonlinear_risk: `label_covariance` must be a 2×2 matrix, got shape (3, 3)",
+            "nonlinear_risk: `label_covariance` must be a 2×2 matrix like"
+            " `best_weight`, got shape (3, 3)",
         ),
         (
             lambda: nonlinear_risk(jnp.ones(3), EYE, 1.0, EYE, 5, 5),
-            "nonlinear_risk: `label_covariance` must be a 3×3 matrix, got shape (2, 2)",
+            "nonlinear_risk: `label_covariance` must be a 3×3 matrix like"
+            " `best_weight`, got shape (2, 2)",
         ),
         (
             lambda: nonlinear_risk(ONES, EYE, 1.0, EYE, 0, 5),

@@ -136,7 +136,8 @@ FEATURES, LABELS = _instance(3, 5)
         ),
         (
             lambda: performance_gap(FEATURES, 3, TAU, coefficient_moment=jnp.eye(4)),
-            "performance_gap: `coefficient_moment` must be a 5×5 matrix,"
+            "performance_gap: `coefficient_moment` must be a 5×5 matrix like"
+            " `features`,"
             " got shape (4, 4)",
         ),
         (

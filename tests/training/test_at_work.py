@@ -36,9 +36,9 @@ class _StopAt(Hook):
         self.every, self.step = step, step
         self.seen: list[int] = []
 
-    def __call__(self, course):
-        self.seen.append(course.step)
-        if course.step == self.step:
+    def __call__(self, run):
+        self.seen.append(run.step)
+        if run.step == self.step:
             raise _Stop
 
 
@@ -179,6 +179,6 @@ def test_whoever_runs_a_job_chooses_the_precision():
     assert trained() == jnp.float32
     with at_bench(Bench(precision="float64")):
         assert trained() == jnp.float64
-    rule = "fit: `precision` must be one of float32, float64, bfloat16, got half"
+    rule = "fit: `precision` must be 'float32' or 'float64' or 'bfloat16', got 'half'"
     with refused(rule), at_bench(Bench(precision="half")):
         trained()

@@ -59,8 +59,7 @@ def test_files_that_are_no_checkpoints_are_not_looked_at(tmp_path):
 
 
 def _begin(folder):
-    run = RunFolder(folder, {}, tensorboard=False)
-    return run.begin(dict(STATE), resume=True)
+    return RunFolder(folder, {}, resume=True).found(dict(STATE))
 
 
 def test_no_process_waits_for_one_that_gives_up(tmp_path, monkeypatch):
@@ -154,10 +153,10 @@ def test_a_run_stays_in_its_folder(tmp_path, name):
     folder.mkdir()
     elsewhere.write_text("kept")
     (folder / name).symlink_to(elsewhere)
-    run = RunFolder(folder, {}, tensorboard=False)
+    run = RunFolder(folder, {})
     if name == ".probe":
-        assert run.begin(STATE, resume=False) is None
+        assert run.found(STATE) is None
     else:
         with pytest.raises(ValueError, match="is a symbolic link"):
-            run.begin(STATE, resume=False)
+            run.found(STATE)
     assert elsewhere.read_text() == "kept"

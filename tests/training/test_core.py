@@ -20,7 +20,7 @@ from iclab.training import (
     Exact,
     Hook,
     Plan,
-    Record,
+    Recorder,
     Validation,
     fit,
     train,
@@ -81,7 +81,7 @@ def test_runs_side_by_side_are_what_each_does_alone():
     speeds = np.array([1, 3])
     model = _point(2, 3, speeds=speeds[:, None])
     options = {"steps": 5, "batch": 4, "key": KEY}
-    hooks = [Record(lambda model: model.y, every=2)]
+    hooks = [Recorder(lambda model: model.y, every=2)]
     together = fit(PROBLEM, model, SGD, runs=(2, 3), hooks=hooks, **options)
     assert np.shape(together.losses) == (5, 2, 3)
     assert together.records.shape == (4, 2, 3, 2)
@@ -93,10 +93,31 @@ def test_runs_side_by_side_are_what_each_does_alone():
     assert np.array_equal(together.model.speed, model.speed)
 
 
+def test_records_in_checkpoints_of_the_version_before_come_back():
+    class Keep(Hook):
+        def __call__(self, run):
+            kept.update(run.state)
+
+    class Resume(Hook):
+        def begin(self, run):
+            run.restore(2, kept)
+
+    kept: dict[str, Any] = {}
+    options = {"batch": 4, "key": KEY}
+    record = lambda: Recorder(lambda model: model.y, every=1)  # noqa: E731
+    fit(PROBLEM, _point(), SGD, steps=2, hooks=[record(), Keep()], **options)
+    kept["hooks"] = {"Record": kept["hooks"]["Recorder"]}
+    hooks = [record(), Resume()]
+    resumed = fit(PROBLEM, _point(), SGD, steps=4, hooks=hooks, **options)
+    whole = fit(PROBLEM, _point(), SGD, steps=4, hooks=[record()], **options)
+    assert resumed.recorded_at.tolist() == [0, 1, 2, 3, 4]
+    assert np.array_equal(resumed.records, whole.records)
+
+
 def test_the_history_has_norms_of_gradients_of_any_rank():
     class Norms(Hook):
-        def __call__(self, course):
-            found[:] = course.history[:, 1]
+        def __call__(self, run):
+            found[:] = run.history[:, 1]
 
     found: list[float] = []
     shapes = ((), (3,), (2, 3), (2, 3, 40))
@@ -129,7 +150,7 @@ def test_refusals():
         "EarlyStopping.begin: `validation` must be among the hooks too, got another"
     ):
         fit(PROBLEM, _point(), SGD, steps=1, hooks=[EarlyStopping(validation)])
-    with refused("Validation.begin: `course` must be of one model, got runs (2,)"):
+    with refused("Validation.begin: `run` must be of one model, got runs (2,)"):
         fit(PROBLEM, _point(2), SGD, steps=1, runs=(2,), hooks=[validation])
 
 
@@ -141,16 +162,16 @@ class Diary(Hook):
     def __init__(self, stop):
         self.stop, self.steps, self.words = stop, [], []
 
-    def begin(self, course):
+    def begin(self, run):
         self.words.append("begin")
 
-    def __call__(self, course):
-        if course.due(self.every):
-            self.steps.append(course.step)
-        return "enough" if course.step >= self.stop else None
+    def __call__(self, run):
+        if run.due(self.every):
+            self.steps.append(run.step)
+        return "enough" if run.step >= self.stop else None
 
-    def stopped(self, course):
-        self.words.append(course.stopped_by)
+    def stopped(self, run):
+        self.words.append(run.stopped_by)
 
     def close(self):
         self.words.append("close")
@@ -223,7 +244,7 @@ def test_the_first_checkpoint_comes_early(tmp_path):
     class Look(Hook):
         """What is in the folder."""
 
-        def __call__(self, course):
+        def __call__(self, run):
             seen.append(Checkpoints(tmp_path / "checkpoints").steps())
 
     plan = Plan(9, 4, SGD, precision="float64")

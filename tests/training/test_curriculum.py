@@ -27,38 +27,38 @@ def test_the_curriculum_of_the_paper():
 def test_long_stairs_are_not_padded():
     curriculum = Curriculum.growing(41, 20)
     for step in range(0, 40_000, 500):
-        assert curriculum.room(step) == curriculum.points(step)
+        assert curriculum.padded_length(step) == curriculum.points(step)
 
 
 def test_few_shapes_and_little_padding():
     curriculum = Curriculum.growing(41, 20, every=300)
-    rooms = [curriculum.room(step) for step in range(0, 6000, 150)]
-    assert sorted(set(rooms)) == [17, 25, 33, 41]
+    lengths = [curriculum.padded_length(step) for step in range(0, 6000, 150)]
+    assert sorted(set(lengths)) == [17, 25, 33, 41]
     for step in range(0, 6000, 75):
-        room, points = curriculum.room(step), curriculum.points(step)
-        assert points <= room <= points + 6
+        length, points = curriculum.padded_length(step), curriculum.points(step)
+        assert points <= length <= points + 6
         after = curriculum.leaves_at(step)
         assert after > step
-        assert curriculum.room(int(min(after, 10**6)) - 1) == room
-        assert after == np.inf or curriculum.room(int(after)) > room
+        assert curriculum.padded_length(int(min(after, 10**6)) - 1) == length
+        assert after == np.inf or curriculum.padded_length(int(after)) > length
     constant = Curriculum.constant(6, 2)
-    assert constant.room(0) == 6
+    assert constant.padded_length(0) == 6
     assert constant.leaves_at(0) == np.inf
 
 
 @pytest.mark.parametrize("stairs", [1, 2, 3, 7, 30])
 @pytest.mark.parametrize("shapes", [1, 2, 4, 9, 100])
-def test_rooms_are_values_of_the_ramp(stairs: int, shapes: int):
+def test_padded_lengths_are_values_of_the_ramp(stairs: int, shapes: int):
     for end in (3, 5, 10):
         ramp = Ramp(3, end, stairs, 2)
         curriculum = Curriculum(ramp, Ramp(1, 1), shapes)
         points = [ramp(step) for step in range(2 * stairs + 4)]
-        rooms = [curriculum.room(step) for step in range(2 * stairs + 4)]
-        assert rooms == sorted(rooms)
-        assert rooms[-1] == end
-        assert set(rooms) <= set(points)
-        assert len(set(rooms)) == min(shapes, len(set(points)))
-        assert all(room >= value for room, value in zip(rooms, points, strict=True))
+        lengths = [curriculum.padded_length(step) for step in range(2 * stairs + 4)]
+        assert lengths == sorted(lengths)
+        assert lengths[-1] == end
+        assert set(lengths) <= set(points)
+        assert len(set(lengths)) == min(shapes, len(set(points)))
+        assert all(map(int.__ge__, lengths, points))
 
 
 def test_padding_changes_neither_samples_nor_losses():
@@ -69,7 +69,7 @@ def test_padding_changes_neither_samples_nor_losses():
     keys, step = jax.random.split(jax.random.key(0), 2), jnp.asarray(2000)
     found = []
     for problem in rivals:
-        stage = problem.curriculum.stage(step, problem.curriculum.room(2000))
+        stage = problem.curriculum.stage(step, problem.curriculum.padded_length(2000))
         found.append(_drawn_and_lost(problem, model, keys, stage))
     ((X, y), loss), ((X_exact, y_exact), exact_loss) = found
     assert (X.shape[1], X_exact.shape[1]) == (6, 4)

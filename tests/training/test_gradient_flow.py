@@ -114,8 +114,8 @@ def test_batches_of_flows():
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"tolerance": 0.0}, "`tolerance` must be > 0, got 0.0"),
-        ({"tolerance": float("nan")}, "`tolerance` must be finite, got nan"),
+        ({"tolerance": 0.0}, "`tolerance` must be > 0 and finite, got 0.0"),
+        ({"tolerance": float("nan")}, "`tolerance` must be > 0 and finite, got nan"),
         ({"max_steps": 0}, "`max_steps` must be an integer ≥ 1, got 0"),
     ],
 )

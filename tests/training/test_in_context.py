@@ -8,7 +8,7 @@ import pytest
 
 from iclab.algorithms import Zero
 from iclab.tasks import LinearRegression
-from iclab.training import Curriculum, Huber, InContext, Ramp, squared
+from iclab.training import Curriculum, HuberLoss, InContext, Ramp, squared
 from tests.assertions import assert_close
 from tests.refusals import refused
 from tests.test_task_contract import TASKS
@@ -56,9 +56,9 @@ def test_losses_are_functions_of_prediction_and_target():
     assert_close(squared(errors, target), errors**2)
     for threshold in (0.5, 1.0, 9.0):
         expected = optax.huber_loss(errors, target, delta=threshold)
-        assert_close(Huber(threshold)(errors, target), expected)
-    with refused("Huber: `threshold` must be > 0, got 0.0"):
-        Huber(0.0)
+        assert_close(HuberLoss(threshold)(errors, target), expected)
+    with refused("HuberLoss: `threshold` must be > 0 and finite, got 0.0"):
+        HuberLoss(0.0)
     task = LinearRegression(jnp.eye(2))
     problem = InContext(task, 4, positions="final", loss=lambda y, t: jnp.abs(y - t))
     prompts = task.sample_batch(jax.random.key(0), 8, 3)

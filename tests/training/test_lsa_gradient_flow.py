@@ -162,7 +162,8 @@ EYE = jnp.eye(2)
         ),
         (
             lambda: lsa_gradient_flow(EYE, 5, jnp.eye(3), 1.0),
-            "lsa_gradient_flow: `U11` must be a 2×2 matrix, got shape (3, 3)",
+            "lsa_gradient_flow: `U11` must be a 2×2 matrix like `law`, got "
+            "shape (3, 3)",
         ),
         (
             lambda: lsa_gradient_flow(EYE, 5, jnp.nan * EYE, 1.0),

@@ -78,7 +78,7 @@ def test_refusals():
             "minimise: `max_steps` must be an integer ≥ 1, got 0",
         ),
         ({"memory": 0}, "minimise: `memory` must be an integer ≥ 1, got 0"),
-        ({"tolerance": -1.0}, "minimise: `tolerance` must be ≥ 0, got -1.0"),
+        ({"tolerance": -1.0}, "minimise: `tolerance` must be ≥ 0 and finite, got -1.0"),
     ]
     for options, message in cases:
         with refused(message):

@@ -4,7 +4,7 @@ import numpy as np
 import optax
 import pytest
 
-from iclab.training import Optimiser, Plan, join_processes
+from iclab.training import HuberLoss, Optimiser, Plan, join_processes
 from iclab.training._plan import described, differences
 from tests.assertions import assert_close
 from tests.refusals import refused
@@ -58,40 +58,54 @@ def test_functions_are_described_by_their_names():
     assert flat["model[1]"].endswith("test_plan.test_clipping")
 
 
-def test_refusals(unchecked):
-    with refused(
-        "Optimiser: `method` must be 'adam' or 'adamw' or 'sgd', got 'adagrad'"
-    ):
-        Optimiser("adagrad")  # pyright: ignore[reportArgumentType]
-    with refused("Optimiser: `learning_rate` must be > 0, got 0.0"):
-        Optimiser(learning_rate=0.0)
-    with refused("Optimiser: `weight_decay` must be 0 unless adamw, got 0.1"):
-        Optimiser(weight_decay=0.1)
-    with refused("Optimiser: `momentum` must be 0 unless sgd, got 0.1"):
-        Optimiser(momentum=0.1)
-    with refused("Optimiser: `warmup` must be an integer, got 0.5"):
-        Optimiser(warmup=0.5)  # pyright: ignore[reportArgumentType]
-    with refused("Plan: `steps` must be an integer ≥ 1, got 0"):
-        Plan(0)
-    with refused(f"Plan: `seed` must be an integer from 0 to 2⁶³ − 1, got {2**63}"):
-        Plan(1, seed=2**63)
-    with refused(
-        "Plan: `precision` must be 'float32' or 'float64' or 'bfloat16', got 'int8'"
-    ):
-        Plan(1, precision="int8")  # pyright: ignore[reportArgumentType]
-    with refused(
-        "Plan: `optimiser` must be an Optimiser or a GradientTransformation, got 3"
-    ):
-        Plan(1, optimiser=3)  # pyright: ignore[reportArgumentType]
-    with refused("join_processes: `coordinator` must be host:port, got 'here'"):
-        join_processes("here", 2, 0)
-    with refused("join_processes: `process_id` must be between 0 and 1, got 2"):
-        join_processes("here:1", 2, 2)
-    with refused(
-        "join_processes: `processes` must be given together with `coordinator` and"
-        " `process_id`, got None"
-    ):
-        join_processes("here:1")
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"method": "adagrad"}, "'adam' or 'adamw' or 'sgd', got 'adagrad'"),
+        ({"learning_rate": 0.0}, "> 0 and finite, got 0.0"),
+        ({"clip": 0.0}, "> 0 and finite, got 0.0"),
+        ({"weight_decay": 0.1}, "0 unless adamw, got 0.1"),
+        ({"momentum": 0.1}, "0 unless sgd, got 0.1"),
+        ({"momentum": -1.0}, "≥ 0 and finite, got -1.0"),
+        ({"warmup": 0.5}, "an integer from 0 to 2⁶³ − 1, got 0.5"),
+    ],
+)
+def test_refusals_of_optimisers(settings, complaint):
+    with refused(f"Optimiser: `{next(iter(settings))}` must be {complaint}"):
+        Optimiser(**settings)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"steps": 0}, "an integer ≥ 1, got 0"),
+        ({"seed": 2**63}, f"an integer from 0 to 2⁶³ − 1, got {2**63}"),
+        ({"precision": "int8"}, "'float32' or 'float64' or 'bfloat16', got 'int8'"),
+        ({"optimiser": 3}, "an Optimiser or a GradientTransformation, got 3"),
+    ],
+)
+def test_refusals_of_plans(settings, complaint):
+    with refused(f"Plan: `{next(iter(settings))}` must be {complaint}"):
+        Plan(**{"steps": 1} | settings)
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        (("here", 2, 0), "`coordinator` must be host:port, got 'here'"),
+        (("here:1", 2, 2), "`process_id` must be between 0 and 1, got 2"),
+        (
+            ("here:1",),
+            "`processes` must be given together with `coordinator` and `process_id`,"
+            " got None",
+        ),
+    ],
+)
+def test_refusals_of_processes(given, complaint):
+    with refused(f"join_processes: {complaint}"):
+        join_processes(*given)
 
 
 def test_differences_do_not_go_into_parts_of_another_kind():
@@ -102,3 +116,9 @@ def test_differences_do_not_go_into_parts_of_another_kind():
         "`task` is Linear there and Random here",
         "`tasks` is nothing there and 2 here",
     ]
+
+
+def test_differences_know_what_was_renamed():
+    here = described(Plan(1), HuberLoss(), None)
+    assert here["problem"] == "HuberLoss"
+    assert differences(here | {"problem": "Huber"}, here) == []

@@ -7,8 +7,8 @@ import numpy as np
 import optax
 
 from iclab.show import Display
-from iclab.training import Course, descend
-from iclab.training._progress import Progress
+from iclab.training import TrainingRun, descend
+from iclab.training._progress import ShowProgress
 
 
 def _descend(**options):
@@ -46,7 +46,7 @@ def test_terminals_get_a_bar_by_default(capfd, monkeypatch):
     assert "descend" in capfd.readouterr().err
 
 
-class Standing(Course):
+class Standing(TrainingRun):
     """A training that stands where it is told, and began at some step."""
 
     name, steps, rate = "train", 1000, 2.0  # pyright: ignore
@@ -61,7 +61,7 @@ class Standing(Course):
 
 def test_a_display_of_ones_own_hears_how_far_it_is():
     shown = Display()
-    hook = Progress(display=shown)
+    hook = ShowProgress(display=shown)
     hook.begin(Standing(500, 500))
     for step in (500, 600):
         hook(Standing(step, 500))
@@ -75,7 +75,7 @@ def test_a_display_of_ones_own_hears_how_far_it_is():
 def test_lines_begin_after_a_minute_or_at_once(monkeypatch, capfd):
     for early, said in ((False, [False, False, True]), (True, [True, True, True])):
         monkeypatch.setattr(time, "monotonic", lambda: 0.0)
-        hook, found = Progress(early=early), []
+        hook, found = ShowProgress(early=early), []
         hook.begin(Standing(0))
         for step, now in enumerate((3.0, 50.0, 61.0), 1):
             monkeypatch.setattr(time, "monotonic", lambda now=now: now)

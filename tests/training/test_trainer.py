@@ -124,7 +124,7 @@ def test_records_come_with_the_lines(whole, tmp_path):
 
 
 def test_calls_of_any_length_give_the_same_bits(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr("iclab.training._core._Pace.steps", lambda self, room: 5)
+    monkeypatch.setattr("iclab.training._core._Pace.steps", lambda self, length: 5)
     result = _run(tmp_path)
     assert np.array_equal(result.losses, whole[1].losses)
     assert _last(tmp_path) == _last(whole[0])

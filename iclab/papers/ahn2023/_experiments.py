@@ -62,17 +62,15 @@ class Plain:
 
 
 @dataclass(frozen=True)
-class Free:
+class Free(Plain):
     """Sizes of Figures 3 and 4, B free.
 
     Below `paper`, L-BFGS moves the whitened weights. That is the same problem, better
     conditioned: in the weights themselves it needs many more iterations.
     """
 
-    dimension: int = setting("Dimension d of the inputs.", 5, least=2)
     samples: int = setting("Examples in a prompt, n.", 10)
     layers: int = setting("Layers.", 3, smoke=2, least=2)
-    runs: int = setting("Runs, each with a covariance of its own.", 5, smoke=2)
     steps: int = setting("Iterations of L-BFGS.", 220, smoke=60, paper=1_000)
     draws: int = setting(
         "Prompts or sample covariances in a batch.", 4_000, smoke=500, paper=20_000
@@ -82,12 +80,6 @@ class Free:
     )
     initial_std: float = setting("Standard deviation of the first weights.", 0.1)
     whitened: bool = setting("L-BFGS moves the whitened weights.", True, paper=False)
-    batch: Literal["wishart", "tokens"] = setting(
-        "What a batch is: sample covariances, or prompts in token space as in the "
-        "paper.",
-        "wishart",
-        paper="tokens",
-    )
 
 
 def plain_jobs(settings: Plain) -> dict[str, dict[str, Any]]:
@@ -104,16 +96,11 @@ def free_jobs(settings: Free) -> dict[str, dict[str, Any]]:
     return _jobs(s, batch | {"fresh_draws": s.fresh_draws})
 
 
-def _jobs(settings: Plain | Free, batch: Mapping[str, Any]) -> dict[str, Any]:
+def _jobs(settings: Plain, batch: Mapping[str, Any]) -> dict[str, Any]:
     """Exact runs together, because they share what is slow; batches one by one."""
     s = settings
-    common = {
-        "dimension": s.dimension,
-        "layers": s.layers,
-        "samples": s.samples,
-        "steps": s.steps,
-        "initial_std": s.initial_std,
-    }
+    names = ("dimension", "layers", "samples", "steps", "initial_std")
+    common = {name: getattr(s, name) for name in names}
     batches = {
         f"run {run + 1}": {**common, **batch, "run": run} for run in range(s.runs)
     }
@@ -188,10 +175,7 @@ def train_on_batch(settings: Mapping[str, Any], key: Any) -> dict[str, np.ndarra
         root = inverse_root = np.eye(d)
     start = jax.tree.map(jnp.asarray, start)
     if settings["batch"] == "tokens":
-        Sigma, Omega = (
-            jnp.asarray(root @ root),
-            jnp.asarray(inverse_root @ inverse_root),
-        )
+        Sigma, Omega = (jnp.asarray(one @ one) for one in (root, inverse_root))
         task = LinearRegression(Sigma, weight_covariance=Omega)
         prompts = task.sample_batch(key, settings["draws"], n)
         loss = _OnPrompts(prompts)

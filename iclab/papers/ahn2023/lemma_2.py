@@ -25,10 +25,11 @@ def cases(scale):
     d, k = 3, 4
     lengths = {"smoke": (10,), "desk": (2, 10), "paper": (1, 2, 3, 10, 100)}[scale]
     A, _ = layers(k + 1, d)
-    return {
-        f"d={d}, n={n}, k={k} layers": Case(_first(prompts(1, d, n)), A)
-        for n in lengths
-    }
+    found = {}
+    for n in lengths:
+        prompt = Batch(*(part[0] for part in prompts(1, d, n)))
+        found[f"d={d}, n={n}, k={k} layers"] = Case(prompt, A)
+    return found
 
 
 def predict(case: Case):
@@ -60,10 +61,6 @@ def measure(case: Case) -> Measured:
     value = np.append(labels, np.linalg.eigvalsh(hessian))
     operations = len(case.A) * case.prompt.labels.size * len(hessian) ** 2
     return rounded(value, operations, max(1.0, float(np.max(np.abs(value)))))
-
-
-def _first(batch: Batch) -> Batch:
-    return Batch(*(part[0] for part in batch))
 
 
 def _iterates(case: Case, A: np.ndarray, sign: float) -> list[float]:

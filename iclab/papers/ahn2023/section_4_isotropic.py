@@ -32,7 +32,7 @@ def predict(case: Case):
 
 
 def measure(case: Case) -> Measured:
-    """Solve for the minimiser of the exact loss; neither A nor b is told its form."""
+    """Solve for the minimiser of the exact loss; the form of A and b is not assumed."""
     d = case.dimension
     found = moments(np.eye(d), case.samples)
     X = found.least()

@@ -9,7 +9,6 @@ import numpy as np
 from iclab.evidence import Measured
 from iclab.papers._training_runs import mean_diagonal
 from iclab.papers.ahn2023._multi_layer import (
-    Minimum,
     Setting,
     isotropic,
     lowest,
@@ -57,7 +56,8 @@ def measure(case: Case) -> Measured:
     rest = full.A[:_LAYERS] + steps[:, None, None] * np.eye(d)
     value = [full.loss, diagonal.loss, *np.sort(steps), np.linalg.norm(rest)]
     of_loss, of_slope = round_off(full.A, setting)
-    distance = _distance(full, of_slope * np.sqrt(_LAYERS) * d)
+    # How far from the minimum the descent may have stopped.
+    distance = (full.slope + of_slope * np.sqrt(_LAYERS) * d) / full.curvature
     errors = [
         of_loss + full.curvature * distance**2,
         of_loss + diagonal.slope**2 / diagonal.curvature,
@@ -72,8 +72,3 @@ def decoy(case: Case):
     d, n = case.setting.dimension, case.setting.samples
     steps, loss = marchenko_pastur_optimal_steps(d / n, _LAYERS)
     return np.array([d * loss, d * loss, *steps, 0.0])
-
-
-def _distance(found: Minimum, rounding: float) -> float:
-    """How far from the minimum the descent may have stopped."""
-    return (found.slope + rounding) / found.curvature

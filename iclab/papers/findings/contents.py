@@ -38,7 +38,7 @@ ENTRIES: tuple[Entry, ...] = (
         "claim",
         "beside zhang2023, Theorem 4.1 and (A.13)",
         "Gradient flow reaches the global minimum from balanced starts far above"
-        " the cap on their scale as well; the cap buys explicit bounds.",
+        " the cap on their scale as well; the cap is needed for explicit bounds.",
         hypotheses="Assumption 3.3 of zhang2023, any scale σ > 0",
     ),
     Entry(
@@ -81,12 +81,12 @@ ENTRIES: tuple[Entry, ...] = (
         "claim",
         "beside ahn2023, Section 6.1",
         "Training on a batch with B free ends below the least loss that any such"
-        " weights have, at weights whose true loss is many times that, and the"
-        " spread within the batch does not tell: the prompts that carry the loss"
-        " are too rare to be in it. With B = 0 batch and truth agree.",
+        " weights have, at weights whose true loss is many times that. The spread"
+        " within the batch does not show it: the prompts that carry the loss are"
+        " too rare to be in the batch. With B = 0 batch and population agree.",
         hypotheses=(
             "three layers of multiples of Σ⁻¹ and I, d = 5, n = 20, batches of 20,000"
-            " prompts and more; bounds set with results in view"
+            " prompts and more; bounds chosen after seeing results"
         ),
     ),
     Entry(
@@ -144,7 +144,7 @@ ENTRIES: tuple[Entry, ...] = (
         "claim",
         "beside gatmiry2024, Section 5.3",
         "Looped more often than in training, the expected loss turns after a few"
-        " loops and diverges, while the median falls on: rare prompts, with an"
+        " loops and diverges, while the median keeps falling: rare prompts, with an"
         " eigenvalue of S beyond 2/a, carry the mean.",
         hypotheses="A = a⋆Σ⋆⁻¹ of training, Gaussian inputs",
     ),
@@ -218,21 +218,21 @@ ENTRIES: tuple[Entry, ...] = (
         "claim",
         "beside zhang2023, Figure 1",
         "What the trained GPT-2 models compute, with eight examples of five inputs:"
-        " a spectral filter to a few percent of what they answer, and one that"
-        " gradient flow, stopped at a certain time, tells better than ridge"
+        " a spectral filter, to a few percent of their predictions. Gradient flow,"
+        " stopped at a certain time, describes that filter better than ridge"
         " regression or least squares do.",
         hypotheses=(
-            "the shipped models trained on x ~ N(0, I), on such prompts; bounds set"
-            " with results in view"
+            "the shipped models trained on x ~ N(0, I), on such prompts; bounds chosen"
+            " after seeing results"
         ),
     ),
     Entry(
         "findings/figure-layers-of-bayes",
         "figure",
         "beside findings/bayes-limit",
-        "How many layers is the Bayes rule worth? Exact losses by depth, for free"
-        " layers, for layers with real steps and for one layer in a loop, at four"
-        " levels of noise, and the filters that they apply.",
+        "How many layers come close to the Bayes rule: exact losses by depth, for"
+        " free layers, for layers with real steps and for one layer in a loop, at"
+        " four levels of noise, and the filters that they apply.",
         hypotheses="d = 5, n = 20, w ~ N(0, Σ⁻¹)",
     ),
 )

@@ -36,12 +36,9 @@ class Settings:
 
 def jobs(settings: Settings) -> dict[str, dict[str, Any]]:
     """A job for every level of noise."""
-    common = {
-        "dimension": settings.dimension,
-        "samples": settings.samples,
-        "depth": settings.depth,
-    }
-    return {f"σ² = {one:g}": common | {"noise": one} for one in settings.noises}
+    s = settings
+    common = {"dimension": s.dimension, "samples": s.samples, "depth": s.depth}
+    return {f"σ² = {one:g}": common | {"noise": one} for one in s.noises}
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:

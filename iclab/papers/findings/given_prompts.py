@@ -2,9 +2,9 @@
 
 For any examples the mean over tasks, queries and noise is a sum over a few of each,
 since errors are linear in the query and affine in task and noise. So the formulas given
-S can be held against the models on one prompt at a time, to round-off: with matrices
+S can be compared with the models on one prompt at a time, to round-off: with matrices
 that do not commute, that are not symmetric, with B and with u. A mean over drawn S, and
-its standard error, are held against draws of inputs.
+its standard error, are compared with draws of inputs.
 """
 
 from dataclasses import dataclass

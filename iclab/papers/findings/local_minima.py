@@ -74,10 +74,8 @@ def measure(case: Case) -> Measured:
     curvatures = np.linalg.eigvalsh((hessian + hessian.T) / 2)
     negative = np.sum(curvatures < -_FLAT * curvatures[-1])
     value = np.array([float(loss), np.linalg.norm(slope), float(negative)])
-    count = len(prompts[0])
-    reason = (
-        f"float64 round-off over {count:,} prompts; curvatures {_listed(curvatures)}"
-    )
+    shown = ", ".join(f"{one:.2g}" for one in curvatures)
+    reason = f"float64 round-off over {len(prompts[0]):,} prompts; curvatures {shown}"
     return Measured(value, 1e-12 * np.array([1.0, 10.0, 0.0]), reason)
 
 
@@ -128,7 +126,3 @@ def _prompts(case: Case):
     labels = np.einsum("pnd,pd->pn", examples, w)
     target = np.sum(w * query, axis=1)
     return examples, labels, query, target, masses / masses.sum()
-
-
-def _listed(numbers: np.ndarray) -> str:
-    return ", ".join(f"{one:.2g}" for one in numbers)

@@ -45,7 +45,7 @@ def predict(case: Case):
     fifth of what it misses. With B = 0 the batch's loss is the least one to a tenth, it
     misses no more than its margin, and its weights are the best ones to a hundredth.
 
-    The bounds were set with results in view; these are far from them.
+    The bounds were chosen after seeing results, which are far from them.
     """
     return np.array([0.9, 0.5, 0.2]) if case.free else np.array([1.1, 1.0, 1.01])
 

@@ -1,7 +1,7 @@
 """How far the trained ridge regression is from the best one, over Gaussian tables.
 
-Attention learns ridge regression with the penalty mτ, where Figure 3 holds Nτ against
-it. Over tables of Gaussian features the mean distance of the two is an integral over
+Attention learns ridge regression with the penalty mτ; Figure 3 compares it with Nτ.
+Over tables of Gaussian features the mean distance of the two is an integral over
 the Wishart spectrum, zero where N = m: the figure's dip, without a table being drawn.
 """
 

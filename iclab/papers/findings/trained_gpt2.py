@@ -3,7 +3,7 @@
 A spectral filter explains nearly all that the shipped models answer: they are nearly
 linear in the labels and blind to rotations. On prompts with little more examples than
 inputs the filter is not that of least squares, since it gives small eigenvalues up, nor
-that of ridge regression: one number, the time of gradient flow, tells most of it.
+that of ridge regression: one number, the time of gradient flow, describes most of it.
 """
 
 from dataclasses import dataclass
@@ -35,15 +35,15 @@ def cases(scale) -> dict[str, str]:
 def predict(case: str):
     """At most a twentieth of E ŷ² is beyond filters.
 
-    And of what a filter can tell of the difference to least squares, the best flow
-    misses at most a third, and less than the best ridge regression does. The bounds
-    were set with results of these models in view.
+    Of the part of the difference to least squares that a filter explains, the best
+    flow misses at most a third, and less than the best ridge regression does. The
+    bounds were chosen after seeing results of these models.
     """
     return np.array([0.05, 1 / 3, 0.0])
 
 
 def decoy(case: str):
-    """A model that is a filter to a thousandth, and no better told by a flow."""
+    """A model that is a filter to a thousandth, and fits no flow better."""
     return np.array([0.001, 1 / 3, -1.0])
 
 

@@ -86,7 +86,9 @@ def looped_losses(
     size = d * np.linalg.cond(covariance) * rule.mean(growth ** (2 * loops))
     error = _OPERATIONS * d * loops * np.finfo(float).eps * size
     shape = A.shape[:-2]
-    return Measured(values.reshape(shape), error.reshape(shape), _reason(loops, rule))
+    count = len(rule.weights)
+    reason = f"float64 round-off of {loops} layers; {count:,} S integrate exactly"
+    return Measured(values.reshape(shape), error.reshape(shape), reason)
 
 
 def tasks_and_queries(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -151,11 +153,6 @@ def _sizes(model: UntiedTransformer, rule: Rule, covariance: np.ndarray) -> np.n
 
 def _norms(matrices: np.ndarray) -> np.ndarray:
     return np.linalg.norm(matrices, axis=(1, 2))
-
-
-def _reason(layers: int, rule: Rule) -> str:
-    count = len(rule.weights)
-    return f"float64 round-off of {layers} layers; {count:,} S integrate exactly"
 
 
 @functools.lru_cache(maxsize=64)

@@ -44,17 +44,10 @@ class Training:
 def training_job(settings: Any, **own: Any) -> dict[str, Any]:
     """What a job needs to train: fields of its figure's settings, and its own."""
     found = dataclasses.asdict(settings) | own
-    return {
-        "dimension": found["dimension"],
-        "samples": found["samples"],
-        "loops": sorted(found["loops"]),
-        "seeds": found["seeds"],
-        "batch": found["batch"],
-        "steps": found["steps"],
-        # Forty points a curve.
-        "every": max(1, found["steps"] // 40),
-        "rate": found["rate"],
-    }
+    job = {field.name: found[field.name] for field in dataclasses.fields(Training)}
+    # Forty points a curve.
+    every = max(1, found["steps"] // 40)
+    return job | {"loops": sorted(found["loops"]), "every": every}
 
 
 class Runs(NamedTuple):

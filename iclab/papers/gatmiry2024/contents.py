@@ -42,10 +42,9 @@ ENTRIES: tuple[Entry, ...] = (
         "gatmiry2024/proposition-3.1",
         "claim",
         "Proposition 3.1, (5)–(9)",
-        "With the weights (5) the looped transformer takes steps of gradient"
-        " descent preconditioned by A, by (9): w_{t+1} = w_t + (1/n)AX(y − Xᵀw_t)"
-        " from w_0 = 0, Z⁽ᵗ⁾ has labels y − Xᵀw_t, and the prediction is ⟨w_t,"
-        " x_q⟩.",
+        "With the weights (5) the looped transformer takes steps of gradient descent"
+        " preconditioned by A, by (9): w_{t+1} = w_t + (1/n)AX(y − Xᵀw_t) from w_0 ="
+        " 0, Z⁽ᵗ⁾ has labels y − Xᵀw_t, and the prediction is ⟨w_t, x_q⟩.",
         hypotheses=(
             "any prompt with labels y; symmetric A (else its transpose is the"
             " preconditioner)"
@@ -381,13 +380,12 @@ ENTRIES: tuple[Entry, ...] = (
         "Figure 4",
         "Distance of A to I and to its multiples while 1, 2, 3, 5 and 10 loops are"
         " trained (d = 10, n = 20). No number of loops converges to I: the distance"
-        " goes to 1 − a* at the least, which grows with the loops«, to"
-        " {farthest:.2f} here». More loops take more steps of training. Up to three"
-        " loops A comes close to the multiple a*I. With five and more only its"
-        " symmetric part does: there the exact loss hardly bends in antisymmetric"
-        " directions, and from six loops on it bends downwards, so that a*I is a"
-        " saddle. Along the exact gradient flow more loops are hardly slower, and"
-        " faster near the end.",
+        " goes to 1 − a* at the least, which grows with the loops«, to {farthest:.2f}"
+        " here». More loops take more steps of training. Up to three loops A comes"
+        " close to the multiple a*I. With five and more only its symmetric part does:"
+        " there the exact loss hardly bends in antisymmetric directions, and from six"
+        " loops on it bends downwards, so that a*I is a saddle. Along the exact"
+        " gradient flow more loops are hardly slower, and faster near the end.",
         hypotheses=(
             "x ~ N(0, I), w ~ N(0, I), no noise; n and the optimiser are ours. a*I is"
             " the optimum among symmetric A."
@@ -444,9 +442,8 @@ ENTRIES: tuple[Entry, ...] = (
         "gatmiry2024/theorem-a.1",
         "claim",
         "Theorem A.1, (11)–(13)",
-        "Labels after t layers are wᵀΠ_{i<t}(I − SA_i)X + Σ_{i<t}"
-        " u_iᵀSA_iΠ_{i<j<t}(I − SA_j)X, and y_q⁽ᵗ⁾ = y_q less the same with x_q"
-        " for X.",
+        "Labels after t layers are wᵀΠ_{i<t}(I − SA_i)X + Σ_{i<t} u_iᵀSA_iΠ_{i<j<t}(I"
+        " − SA_j)X, and y_q⁽ᵗ⁾ = y_q less the same with x_q for X.",
         hypotheses=(
             "any prompt without noise, any weights of the form (11) in each layer"
         ),

@@ -155,7 +155,7 @@ def paper_statements(tables: Tables) -> list[Sentence]:
                 0.1,
                 "a tenth of I is a generous reading of very close",
             ),
-            note="the distance is not defined in the text; up to scale it is seen",
+            note="the distance is not defined in the text; confirmed up to scale",
         ),
     ]
 

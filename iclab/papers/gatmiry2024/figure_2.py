@@ -40,10 +40,7 @@ class Settings(Training):
 def jobs(settings: Settings) -> dict[str, dict[str, Any]]:
     """All looped models together, and all untied ones."""
     common = training_job(settings) | {"draws": settings.draws}
-    return {
-        "looped": common | {"shared": True},
-        "untied": common | {"shared": False},
-    }
+    return {"looped": common | {"shared": True}, "untied": common | {"shared": False}}
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
@@ -164,7 +161,7 @@ def paper_statements(tables: Tables) -> list[Sentence]:
 
 
 def expect(tables: Tables) -> list[Evidence]:
-    """What Section 5.1 says that a reader sees, beside the exact optima."""
+    """What Section 5.1 says that a reader sees, and the exact optima."""
     looped, untied = tables["looped"], tables["untied"]
     ends, optima = looped["final_losses"], looped["optima"]
     untied_ends = untied["final_losses"] / untied["optima"][:, None]

@@ -237,8 +237,7 @@ def _trained(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
         keys = jax.random.split(quick_key(test_key), max(1, s["prompts"] // size))
         sizes = (size, n, s["test_loops"])
         errors = np.concatenate(
-            [np.asarray(_errors(A, u, task, one, sizes)) for one in keys],
-            axis=1,
+            [np.asarray(_errors(A, u, task, one, sizes)) for one in keys], axis=1
         )
         table[f"{place}_mean"] = errors.mean(1)
         table[f"{place}_median"] = np.median(errors, axis=1)

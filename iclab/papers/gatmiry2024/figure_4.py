@@ -74,12 +74,7 @@ def draw(tables: Tables) -> Picture:
     drawing.panel(axes[1], "(b) distance of A to multiples of I", "step", "distance")
     drawing.panel(axes[2], "(c) the same of its symmetric part", "step", "distance")
     flow, curvature = lower.subplots(1, 2)
-    drawing.panel(
-        flow,
-        "(d) exact gradient flow from A = 0",
-        "time",
-        r"$1-a/a^\star$",
-    )
+    drawing.panel(flow, "(d) exact gradient flow from A = 0", "time", r"$1-a/a^\star$")
     for row, (color, marker) in zip(
         range(len(exact["loops"])), itertools.cycle(drawing.CURVES), strict=False
     ):

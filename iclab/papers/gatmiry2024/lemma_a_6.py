@@ -10,10 +10,7 @@ from iclab.evidence import Measured, rounded
 from iclab.papers.gatmiry2024._every_prompt import every_sample
 from iclab.theory import wishart_matrix_moments
 
-SIGMA = {
-    2: np.array([[1.3, 0.4], [0.4, 0.5]]),
-    3: np.diag([1.5, 0.8, 0.3]) + 0.1,
-}
+SIGMA = {2: np.array([[1.3, 0.4], [0.4, 0.5]]), 3: np.diag([1.5, 0.8, 0.3]) + 0.1}
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from iclab.papers.yang2024._experiments import (
     four_layer_job,
     start_encoder,
 )
-from iclab.runs import parts
+from iclab.runs import job_parts
 from iclab.tasks import Representation
 from iclab.theory import representation_infimum
 from iclab.training import (
@@ -114,7 +114,7 @@ def equal_compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     keys = [shared_key(jax.random.key(run), seed) for run in s["runs"]]
     steps = steps_affordable(s, s["heads"], keys[0])
     curves, ends = [], []
-    for run_key in parts(keys):
+    for run_key in job_parts(keys):
         model, losses = train_encoder(s, task, s["heads"], steps, run_key)
         curves.append(np.asarray(losses))
         ends.append([float(one) for one in measure(model)])

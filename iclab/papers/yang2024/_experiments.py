@@ -24,7 +24,7 @@ from iclab.evidence import setting
 from iclab.models import Encoder, MultiHeadSoftmax
 from iclab.papers import _drawing as drawing
 from iclab.papers._training_runs import quick_key, shared_key
-from iclab.runs import parts as job_parts
+from iclab.runs import job_parts
 from iclab.tasks import GaussianCoefficients, Representation
 from iclab.theory import representation_infimum
 from iclab.training import Exact, Hook, Trained, descend, exact_gap, fit
@@ -64,7 +64,8 @@ class Layer:
     dictionary: int = setting("Seed of the dictionary.", 0, least=0)
 
     def __post_init__(self):
-        _check_sizes(self)
+        N, K = self.context_length, self.dictionary_size
+        require(K >= N, "context_length", f"at most `dictionary_size` = {K}", N)
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class TrainedLayer(Layer):
 
 
 @dataclass(frozen=True)
-class FourLayers:
+class FourLayers(Layer):
     """Sizes of the four-layer figures; smaller than the paper's below `paper` scale."""
 
     dictionary_size: int = setting(
@@ -91,17 +92,15 @@ class FourLayers:
     context_length: int = setting(
         "Labelled tokens in a prompt, N.", 8, smoke=5, paper=30
     )
-    noise_variance: float = setting("Variance τ of the label noise.", 0.01)
+    tests: int = setting("Unseen tasks of each kind.", 200)
     width: int = setting("Width of the layers.", 32, smoke=16, paper=256)
     hidden: int = setting("Width inside their networks.", 64, smoke=32, paper=512)
     samples: int = setting("Tasks to train on.", 1_280, smoke=640, paper=10_000)
     batch: int = setting("Tasks at every step.", 32, paper=256)
     rate: float = setting("Rate of Adam.", 1e-3, smoke=3e-3, paper=1e-4)
-    tests: int = setting("Unseen tasks of each kind.", 200)
-    dictionary: int = setting("Seed of the dictionary.", 0, least=0)
 
     def __post_init__(self):
-        _check_sizes(self)
+        super().__post_init__()
         rule = f"at least `batch` = {self.batch}"
         few = self.samples < self.batch
         require(not few, "samples", rule, self.samples)
@@ -118,12 +117,6 @@ def four_layer_job(settings: FourLayers) -> dict[str, Any]:
     names = [field.name for field in dataclasses.fields(FourLayers)]
     sizes = {name: getattr(settings, name) for name in names}
     return sizes | {"unit_norm": False, "layers": 4}
-
-
-def _check_sizes(sizes: Layer | FourLayers) -> None:
-    N, K = sizes.context_length, sizes.dictionary_size
-    rule = f"at most `dictionary_size` = {K}"
-    require(K >= N, "context_length", rule, N)
 
 
 def dictionary_of(settings: Mapping[str, Any]) -> Representation:
@@ -216,13 +209,13 @@ class _Fork(Hook):
     def __init__(self):
         self._end: tuple[int, dict[str, Any]] | None = None
 
-    def begin(self, course: Any) -> None:
+    def begin(self, run: Any) -> None:
         if self._end is not None:
-            course.restore(*self._end)
+            run.restore(*self._end)
 
-    def __call__(self, course: Any) -> None:
-        if self._end is None and course.step == course.steps:
-            self._end = (course.step, course.state)
+    def __call__(self, run: Any) -> None:
+        if self._end is None and run.step == run.steps:
+            self._end = (run.step, run.state)
 
 
 def _start(settings: Mapping[str, Any], heads: int, key: Any) -> MultiHeadSoftmax:

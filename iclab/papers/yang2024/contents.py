@@ -83,8 +83,8 @@ ENTRIES: tuple[Entry, ...] = (
         erratum_class="constant",
         erratum=(
             "For ordinary features it is, and not for all: it drops max{1, ·} of (61),"
-            " which is 1 unless K is large beside N, and «with features of size 0.1 it"
-            " is {first:.1%} below (61), or {squared:.0%} if ‖Z̄‖ in its bracket is"
+            " which is 1 unless K is much larger than N, and «with features of size 0.1"
+            " it is {first:.1%} below (61), or {squared:.0%} if ‖Z̄‖ in its bracket is"
             " squared as in our copy¦with small features it is below (61)» (only the"
             " first power has the right units; the exponent may be our copy's). It also"
             " inherits the missing square of (61)."
@@ -198,7 +198,7 @@ ENTRIES: tuple[Entry, ...] = (
             " expected error unless N = m: «{few_ours:.4g} against {few_theirs:.4g} for"
             " N = {few:d}, and {many_ours:.4g} against {many_theirs:.4g} for N ="
             " {many:d}, with one random table¦by a little». (24) minimises over noise"
-            " that is drawn anew, while the noise in the labels has variance τ‖λ‖². So"
+            " that is redrawn, while the noise in the labels has variance τ‖λ‖². So"
             " what the list after (25) infers, that predictions are the better the"
             " closer m is to N, and that for N > m the noise is underestimated, does"
             " not follow: they improve with N (Figure 3)."
@@ -312,7 +312,7 @@ ENTRIES: tuple[Entry, ...] = (
         " with fewer heads than N, and only very few stall. H = 400 does not"
         " diverge at the common step: it converges fastest, with spikes late in"
         " training that a tenth of the step makes smaller. At ten times the step it"
-        " overshoots at once, which 40 heads hardly do: the step is to blame.",
+        " overshoots at once, which 40 heads hardly do: the step is the cause.",
         hypotheses=(
             "N = 30, K = 200, d = 100, m = 20, τ = 0.01; Adam, float32, one run a"
             " curve; a rate of 0.01 and 220 steps at desk scale."
@@ -344,7 +344,7 @@ ENTRIES: tuple[Entry, ...] = (
         "yang2024/figure-attention",
         "figure",
         "beyond the paper; Â(θ) of (35) and A of (34)",
-        "What trained attention computes: Â(θ) along training beside A, which"
+        "What trained attention computes: Â(θ) along training next to A, which"
         " copies shown labels and does ridge regression for the others. With"
         " tokens of norm 1 Â becomes A as far as labels can tell. With raw tokens"
         " one-hot heads never look at some pairs of example and token«,"
@@ -368,10 +368,9 @@ ENTRIES: tuple[Entry, ...] = (
         "yang2024/lemma-2",
         "claim",
         "Lemma 2, (30)",
-        "Softmax moves, in the sum of sizes, by at most twice the largest change"
-        " of its scores. The sharp constant is 1: the weights' change is a mean of"
-        " |h_i − h̄| over them, and two even weights that part by a little reach"
-        " it.",
+        "Softmax moves, in the sum of sizes, by at most twice the largest change of"
+        " its scores. The sharp constant is 1: the weights' change is a mean of |h_i −"
+        " h̄| over them, and two even weights that part by a little reach it.",
         hypotheses="any two vectors of scores",
         formula=(
             r"\lVert\operatorname{softmax}(\xi_1)-\operatorname{softmax}(\xi_2)\rVert_"

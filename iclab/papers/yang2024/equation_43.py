@@ -1,6 +1,6 @@
 """(43a), (43b) and (49): what the proof of Theorem 1 keeps true along the descent.
 
-The bounds leave room, and the room is known. α of (44) is what steps of the size (62)
+The bounds are not tight, by a known amount. α of (44) is what steps of the size (62)
 add up to when gaps shrink as (18) has it, up to η_wζ₀/8K of it. Q hardly moves, so that
 half of (43b) is reached at once; and what is left in the end lies in the slowest
 direction, where half of (49) is.

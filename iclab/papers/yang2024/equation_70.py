@@ -30,7 +30,8 @@ def decoy(case: Table):
 
 def measure(case: Table) -> Measured:
     """The loss (9) of Â less that of the best linear prediction, by covariances."""
-    best = np.linalg.solve(case.gram, _covariances(case))
+    covariance = case.Z_hat.T @ case.Z_hat + case.m * case.tau * np.eye(case.K)
+    best = np.linalg.solve(case.gram, covariance[: case.N])
     weights = _weights(case)
     losses = expected_loss(weights, case), expected_loss(best, case)
     gap = losses[0] - losses[1]
@@ -50,12 +51,6 @@ def _gap(case: Table, norm) -> float:
 def _weights(case: Table) -> np.ndarray:
     """Any Â: (36) is about every one."""
     return case.random(2).standard_normal((case.N, case.K)) / np.sqrt(case.N)
-
-
-def _covariances(case: Table) -> np.ndarray:
-    """Of the labels that are shown with all labels."""
-    covariance = case.Z_hat.T @ case.Z_hat + case.m * case.tau * np.eye(case.K)
-    return covariance[: case.N]
 
 
 def _theory(case: Table) -> tuple[np.ndarray, np.ndarray]:

@@ -125,10 +125,9 @@ def paper_statements(tables: Tables) -> list[Sentence]:
                 "one in a hundred",
             ),
             caveat="" if rate == 1e-4 else short,
-            note="seen with tokens of norm 1; with raw ones the last loss is about one "
-            "in a hundred of the first and hardly falls further: on which side of it "
-            "depends on the seed (0.0078 to 0.0114 among ten at "
-            "desk scale)",
+            note="confirmed with tokens of norm 1; with raw ones the last loss is "
+            "about a hundredth of the first and hardly falls further: on which side of "
+            "it depends on the seed (0.0078 to 0.0114 among ten at desk scale)",
         ),
     ]
 

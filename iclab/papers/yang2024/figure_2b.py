@@ -13,6 +13,7 @@ from iclab.evidence import Evidence, Sentence, Tables, at_least, at_most, says, 
 from iclab.papers import _drawing as drawing
 from iclab.papers._training_runs import blocks, quick_key
 from iclab.papers.yang2024._experiments import (
+    ONE_LAYER_SIZES,
     FourLayers,
     dictionary_of,
     distances,
@@ -25,6 +26,8 @@ from iclab.training import FixedSet, Optimiser, OverRepresentation, Plan, train
 
 seeded = True
 trains = True
+
+_SIZES = (*ONE_LAYER_SIZES[:-1], "width", "hidden", "heads", "samples", "batch")
 
 
 @dataclass(frozen=True)
@@ -76,23 +79,20 @@ def draw(tables: Tables) -> Picture:
     """Three curves that fall together, for every run."""
     first = next(iter(tables.values()))
     K, d, m, N, D, F, H, samples, batch = (int(size) for size in first["sizes"])
-    words = "" if D == 256 else " (the paper: K = 200, d = 100, m = 20, N = 30, "
-    words += "" if D == 256 else "widths 256 and 512, H = 8, 10,000 tasks in batches\n"
-    words += "" if D == 256 else "of 256, rate 0.0001)"
+    reduced = D != 256
+    words = " (the paper: K = 200, d = 100, m = 20, N = 30, widths 256 and 512, "
+    words += "H = 8, 10,000 tasks in batches\nof 256, rate 0.0001)"
     picture = drawing.sheet(
         5.0,
         "Four layers come to ridge regression in domain, and much less out of it",
-        f"Reduced sizes: K = {K}, d = {d}, m = {m}, N = {N}, raw Gaussian tokens, "
-        f"widths {D} and {F}, H = {H}, {samples:,} tasks in batches of {batch},\nAdam "
-        f"at {float(first['rate']):g}, "
-        f"$\\tau$ = {float(first['noise_variance']):g}{words}.\nInference loss: mean "
+        f"{'Reduced sizes: ' * reduced}K = {K}, d = {d}, m = {m}, N = {N}, raw "
+        f"Gaussian tokens, widths {D} and {F}, H = {H}, {samples:,} tasks in batches "
+        f"of {batch},\nAdam at {float(first['rate']):g}, $\\tau$ = "
+        f"{float(first['noise_variance']):g}{words * reduced}.\nInference loss: mean "
         f"of $\\|\\hat y-\\hat y^\\star\\|^2/K$ over {int(first['tests'])} unseen "
         r"tasks of each kind, $\lambda\sim N(0,I)$ and $\lambda\sim N(1,4I)$. "
         "Training loss: mean over an epoch.",
     )
-    if D == 256:
-        caption = picture.get_supxlabel()
-        picture.supxlabel(caption.removeprefix("Reduced sizes: "), fontsize=9)
     (page,) = drawing.parts(picture, 1, 1)
     axes = page.subplots(1, len(tables), sharey=True, squeeze=False)[0]
     for axis, letter, (name, table) in zip(
@@ -174,16 +174,3 @@ def expect(tables: Tables) -> list[Evidence]:
             name="outside",
         ),
     ]
-
-
-_SIZES = (
-    "dictionary_size",
-    "input_dim",
-    "feature_dim",
-    "context_length",
-    "width",
-    "hidden",
-    "heads",
-    "samples",
-    "batch",
-)

@@ -59,7 +59,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
 
 
 def draw(tables: Tables) -> Picture:
-    """The gap by length, and beside it the loss, which knows nothing of N = m."""
+    """The gap by length, and next to it the loss, which has no dip at N = m."""
     table = tables["tables"]
     N, m = table["lengths"], int(table["feature_dim"])
     picture = drawing.sheet(
@@ -128,7 +128,7 @@ def paper_statements(tables: Tables) -> list[Sentence]:
                 )
                 for sign, side in zip("<>", sides, strict=True)
             ),
-            note="seen within a tenth of m",
+            note="confirmed within a tenth of m",
         ),
         says(
             "The closer N is to m, the better the transformer's prediction.",

@@ -11,16 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure as Picture
 
 from iclab.core import require
-from iclab.evidence import (
-    Evidence,
-    Sentence,
-    Tables,
-    at_least,
-    at_most,
-    largest,
-    says,
-    setting,
-)
+from iclab.evidence import Evidence, Sentence, Tables, at_least, at_most, says, setting
 from iclab.papers import _drawing as drawing
 from iclab.papers._training_runs import shared_key
 from iclab.papers.yang2024._experiments import (
@@ -32,20 +23,11 @@ from iclab.papers.yang2024._experiments import (
     train_and_slow_down,
     train_one_layer,
 )
-from iclab.runs import parts as job_parts
+from iclab.runs import job_parts
 
 # Fewer heads than N broken, N or more drawn through.
-_COLORS = (
-    drawing.ORANGE,
-    drawing.SKY,
-    drawing.GREEN,
-    drawing.BLUE,
-    drawing.VERMILION,
-    drawing.PURPLE,
-    drawing.GREY,
-    drawing.ORANGE,
-    drawing.BLACK,
-)
+_COLORS = [color for color, _ in drawing.CURVES]
+_COLORS += [drawing.GREY, drawing.ORANGE, drawing.BLACK]
 
 seeded = True
 trains = True
@@ -193,7 +175,6 @@ def paper_statements(tables: Tables) -> list[Sentence]:
     short = "" if rate == 1e-4 else short
     tail = raw["last"] / gaps[:, 3 * gaps.shape[1] // 4]
     half = raw["last"] / gaps[:, gaps.shape[1] // 2]
-    short_of = raw["last"][heads < N]
     text = "Section 4, text on Figure 4"
     return [
         says(
@@ -231,7 +212,7 @@ def paper_statements(tables: Tables) -> list[Sentence]:
             "caption and Section 4",
             at_most(
                 "Last loss with the most heads over that with the most below N",
-                largest(many["last"] / short_of[-1]) if len(short_of) else None,
+                many["last"] / raw["last"][heads < N][-1:],
                 0.1,
                 "a tenth",
                 post_hoc=True,
@@ -258,6 +239,7 @@ def expect(tables: Tables) -> list[Evidence]:
     last = {kind: _last(tables, kind) for kind in KINDS}
     start = float(tables["unit, few"]["gaps"][0, 0])
     many = max(last["raw"])
+    by_heads = [last["raw"][heads] for heads in sorted(last["raw"])]
     few = [H for H in last["unit"] if N > H]
     fast = {kind: tables[f"{kind}, large step"] for kind in KINDS}
     return [
@@ -286,7 +268,7 @@ def expect(tables: Tables) -> list[Evidence]:
         ),
         at_least(
             "but one head is not enough: its last loss relative to the first",
-            largest([v / start for H, v in last["unit"].items() if H == 1]),
+            [v / start for H, v in last["unit"].items() if H == 1],
             0.1,
             "a tenth",
             post_hoc=True,
@@ -294,7 +276,7 @@ def expect(tables: Tables) -> list[Evidence]:
         at_most(
             "More heads are no worse with raw tokens: largest ratio of the last loss "
             "to that of the next smaller H",
-            max(b / a for a, b in _neighbours(last["raw"])),
+            max(b / a for a, b in itertools.pairwise(by_heads)),
             1.0,
             "no higher",
         ),
@@ -307,8 +289,8 @@ def expect(tables: Tables) -> list[Evidence]:
             "no smaller",
         ),
         at_least(
-            "At a larger step it overshoots at once, so that the step is to blame: its "
-            "largest loss over its first, smaller of both kinds",
+            "At a larger step it overshoots at once, so that the step is the cause: "
+            "its largest loss over its first, smaller of both kinds",
             min(_overshoot(fast[kind])[-1] for kind in KINDS),
             2.0,
             "twice the first",
@@ -353,11 +335,6 @@ def _last(tables: Tables, kind: str) -> dict[int, float]:
         for table in (tables[f"{kind}, few"], tables[f"{kind}, many"])
         for heads, gap in zip(table["heads"], table["last"], strict=True)
     }
-
-
-def _neighbours(last: Mapping[int, float]) -> list[tuple[float, float]]:
-    values = [last[heads] for heads in sorted(last)]
-    return list(itertools.pairwise(values))
 
 
 def _switch(steps: int) -> int:

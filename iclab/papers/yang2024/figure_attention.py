@@ -1,4 +1,4 @@
-"""Beyond the paper: what trained attention computes, beside what it should."""
+"""Beyond the paper: what trained attention computes, and what it should."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ trains = True
 
 @dataclass(frozen=True)
 class Settings(TrainedLayer):
-    """Sizes: those of Figure 2 (a), seen less often at `paper` scale."""
+    """Sizes: those of Figure 2 (a), recorded less often at `paper` scale."""
 
     every: int = setting(
         "Steps between two looks at the model.", 10, smoke=20, paper=5 * EPOCH

@@ -39,6 +39,12 @@ class Weights:
     U: np.ndarray
 
 
+def entries_of_U(case: Weights) -> list[str]:
+    """Names of the entries of U, column by column."""
+    rows = range(1, len(case.U) + 1)
+    return [f"U[{i}, {j}]" for j in rows for i in rows]
+
+
 def small_weights(scale: Scale) -> dict[str, Weights]:
     """Two inputs: what quadrature over whole prompts can do exactly."""
     lengths = {"smoke": (1, 2), "desk": (1, 2), "paper": (1, 2, 3)}[scale]

@@ -19,7 +19,7 @@ _INITIALISATION = 0x1217
 class Settings:
     """A training run; the defaults are those of the paper.
 
-    `longest` is the context that the table of positions has room for: what lies beyond
+    `longest` is the longest context in the table of positions: what lies beyond
     `context` stays as it was drawn, and the error jumps there. 0 makes it twice the
     context.
     """

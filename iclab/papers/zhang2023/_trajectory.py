@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from iclab.evidence import Measured
 from iclab.training import Trained
 
 # Local error of the solver, which the flow's defaults promise.
@@ -25,6 +26,14 @@ class Trajectory(NamedTuple):
     U11: Float[np.ndarray, "steps d d"]
     u_last: Float[np.ndarray, " steps"]
     resting_error: float
+
+    def measured(self, value: np.ndarray, size: float) -> Measured:
+        """Numbers at the end, which move by at most `size` times its error."""
+        reason = (
+            "distance from rest: final gradient over the loss's smallest curvature,"
+            f" plus the solver's error over {int(self.flow.step)} steps"
+        )
+        return Measured(value, self.resting_error * size, reason)
 
 
 def at_rest(loss: Loss, flow: Trained, *distribution: Array | int) -> Trajectory:

@@ -55,21 +55,19 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses="y = ⟨w, x⟩, w ~ N(0, I), x ~ N(0, Λ), Λ > 0; Assumption 3.3",
         formula=(
             r"\begin{align*} W_{KQ}&\to\operatorname{tr}(\Gamma^{-2})^{-1/4}"
-            r"\begin{pmatrix}\Gamma^{-1}&0\\0&0\end{pmatrix}, & W_{PV}&"
-            r"\to\operatorname{tr}(\Gamma^{-2})^{1/4}\begin{pmatrix}0&0\\"
-            r"0&1\end{pmatrix},\\ \Gamma&=\Big(1+\frac1N\Big)\Lambda+"
-            r"\frac{\operatorname{tr}\Lambda}{N}I, & \min L&="
-            r"\frac12\big(\operatorname{tr}\Lambda-\operatorname{tr}\Lambda^2\Gamma"
-            r"^{-1}\big)\end{align*}"
+            r"\begin{pmatrix}\Gamma^{-1}&0\\0&0\end{pmatrix}, & W_{PV}&\to"
+            r"\operatorname{tr}(\Gamma^{-2})^{1/4}\begin{pmatrix}0&0\\0&1"
+            r"\end{pmatrix},\\ \Gamma&=\Big(1+\frac1N\Big)\Lambda+\frac{"
+            r"\operatorname{tr}\Lambda}{N}I, & \min L&=\frac12\big(\operatorname{tr}"
+            r"\Lambda-\operatorname{tr}\Lambda^2\Gamma^{-1}\big)\end{align*}"
         ),
     ),
     Entry(
         "zhang2023/equation-4.2",
         "claim",
         "(4.2)–(4.3)",
-        "The trained model predicts ŷ = x_qᵀ Γ⁻¹ (1/M) Σ yᵢxᵢ, one"
-        " preconditioned gradient step from zero, whatever the labels and the"
-        " test length M are.",
+        "The trained model predicts ŷ = x_qᵀ Γ⁻¹ (1/M) Σ yᵢxᵢ, one preconditioned"
+        " gradient step from zero, whatever the labels and the test length M are.",
         hypotheses="Weights of (4.1), the end of gradient flow.",
         formula=r"\hat y=x_q^\top\,\Gamma^{-1}\,\frac1M\sum_{i=1}^M y_ix_i",
     ),
@@ -89,22 +87,21 @@ ENTRIES: tuple[Entry, ...] = (
         erratum=(
             "The hypotheses do not make R finite: for d = 1 and y = |x|^{-1/2} the"
             " means of y, xy and x²y² are finite but E y² is not«: every decade of |x|"
-            " near zero adds {decade:.2f} to it». There (4.6) says ∞ = ∞, which nobody"
-            " would call wrong; the proof, which expands the square and minimises R,"
-            " does not reach it. And the Hessian of R is 2Λ."
+            " near zero adds {decade:.2f} to it». There (4.6) says ∞ = ∞, which is not"
+            " wrong; the proof, which expands the square and minimises R, does not"
+            " cover it. And the Hessian of R is 2Λ."
         ),
         correction=(
             "The formula holds when E y² is finite as well. The Hessian of R is 2Λ,"
             " which changes nothing in the proof."
         ),
         formula=(
-            r"\begin{align*} \mathbb{E}(\hat y-y)^2&="
-            r"\min_w\mathbb{E}(\langle w,x\rangle-y)^2+"
-            r"\frac1M\operatorname{tr}[\Sigma\Gamma^{-2}\Lambda]\\ "
-            r"&\quad+\frac1{N^2}\Big[{\lVert a\rVert}^2_{\Gamma^{-2}\Lambda^3}"
-            r"+2\operatorname{tr}(\Lambda){\lVert a\rVert}^2_{\Gamma^{-2}\Lambda^2}"
-            r"+\operatorname{tr}(\Lambda)^2{\lVert a\rVert}^2_{\Gamma^{-2}\Lambda}"
-            r"\Big]\end{align*}"
+            r"\begin{align*} \mathbb{E}(\hat y-y)^2&=\min_w\mathbb{E}(\langle w,x"
+            r"\rangle-y)^2+\frac1M\operatorname{tr}[\Sigma\Gamma^{-2}\Lambda]\\ &"
+            r"\quad+\frac1{N^2}\Big[{\lVert a\rVert}^2_{\Gamma^{-2}\Lambda^3}+2"
+            r"\operatorname{tr}(\Lambda){\lVert a\rVert}^2_{\Gamma^{-2}\Lambda^2}+"
+            r"\operatorname{tr}(\Lambda)^2{\lVert a\rVert}^2_{\Gamma^{-2}\Lambda}\Big]"
+            r"\end{align*}"
         ),
     ),
     Entry(
@@ -118,9 +115,8 @@ ENTRIES: tuple[Entry, ...] = (
             "Trained model (4.1), x ~ N(0, Λ), no noise; κ the condition number of Λ."
         ),
         formula=(
-            r"\mathbb{E}_w\,\mathbb{E}(\hat y-y)^2\le\frac{(d"
-            r"+1)\operatorname{tr}\Lambda}{M}+\frac{(1+2d"
-            r"+d^2\kappa)\operatorname{tr}\Lambda}{N^2}"
+            r"\mathbb{E}_w\,\mathbb{E}(\hat y-y)^2\le\frac{(d+1)\operatorname{tr}"
+            r"\Lambda}{M}+\frac{(1+2d+d^2\kappa)\operatorname{tr}\Lambda}{N^2}"
         ),
     ),
     Entry(
@@ -145,18 +141,16 @@ ENTRIES: tuple[Entry, ...] = (
             "in the bound printed just before the corollary, which asks for this N."
         ),
         formula=(
-            r"M\ge\frac{2(d+1)\operatorname{tr}\Lambda}{\varepsilon},\qquad"
-            r" N\ge\sqrt{\frac{2(1+2d+d^2\kappa)\operatorname{tr}\Lambda}"
-            r"{\varepsilon}}"
+            r"M\ge\frac{2(d+1)\operatorname{tr}\Lambda}{\varepsilon},\qquad N\ge\sqrt{"
+            r"\frac{2(1+2d+d^2\kappa)\operatorname{tr}\Lambda}{\varepsilon}}"
         ),
     ),
     Entry(
         "zhang2023/section-4.2-task-shift",
         "claim",
         "Section 4.2, task shifts",
-        "Label noise and any fixed weight vector w are tolerated: the error"
-        " against ⟨w, x_q⟩ goes to zero as M and N grow, like 1/n for M = N ="
-        " n.",
+        "Label noise and any fixed weight vector w are tolerated: the error against"
+        " ⟨w, x_q⟩ goes to zero as M and N grow, like 1/n for M = N = n.",
         hypotheses=(
             "Inputs as in training; noise independent of them, with mean zero."
         ),
@@ -331,8 +325,7 @@ ENTRIES: tuple[Entry, ...] = (
             " it."
         ),
         formula=(
-            r"\#\{\text{negative eigenvalues of }H\}"
-            r"=\operatorname{rank}E=\min(d,N)+1"
+            r"\#\{\text{negative eigenvalues of }H\}=\operatorname{rank}E=\min(d,N)+1"
         ),
     ),
     Entry(
@@ -344,10 +337,9 @@ ENTRIES: tuple[Entry, ...] = (
         " u₁₂ and u₂₁ stay zero.",
         hypotheses="a start with u₁₂ = u₂₁ = 0, such as Assumption 3.3",
         formula=(
-            r"\begin{align*}\dot U_{11}&=-u_{-1}^2\Gamma\Lambda U_{11}\Lambda"
-            r"+u_{-1}\Lambda^2\\ \dot u_{-1}&=-\operatorname{tr}\big[u_{-1}\Gamma"
-            r"\Lambda U_{11}\Lambda U_{11}^\top-\Lambda^2U_{11}^\top\big]"
-            r"\end{align*}"
+            r"\begin{align*}\dot U_{11}&=-u_{-1}^2\Gamma\Lambda U_{11}\Lambda+u_{-1}"
+            r"\Lambda^2\\ \dot u_{-1}&=-\operatorname{tr}\big[u_{-1}\Gamma\Lambda "
+            r"U_{11}\Lambda U_{11}^\top-\Lambda^2U_{11}^\top\big]\end{align*}"
         ),
     ),
     Entry(
@@ -367,12 +359,11 @@ ENTRIES: tuple[Entry, ...] = (
         " tr(Γ⁻¹Λ⁻¹) tr(Λ⁻¹)).",
         hypotheses="Assumption 3.3 with σ² < 2/(√d‖Γ‖)",
         formula=(
-            r"{\lVert\nabla\tilde\ell\rVert}^2\ge\mu\,(\tilde\ell-"
-            r"\min\tilde\ell),\qquad\mu=\frac{\sigma^2{"
-            r"\lVert\Lambda\Theta\rVert}_F^2\,\big[2-\sqrt d\,\sigma^2"
-            r"\lVert\Gamma\rVert\big]}{\sqrt d\,{\lVert\Lambda\rVert}^2"
-            r"\operatorname{tr}(\Gamma^{-1}\Lambda^{-1})\operatorname{tr}(\Lambda"
-            r"^{-1})}"
+            r"{\lVert\nabla\tilde\ell\rVert}^2\ge\mu\,(\tilde\ell-\min\tilde\ell),"
+            r"\qquad\mu=\frac{\sigma^2{\lVert\Lambda\Theta\rVert}_F^2\,\big[2-\sqrt "
+            r"d\,\sigma^2\lVert\Gamma\rVert\big]}{\sqrt d\,{\lVert\Lambda\rVert}^2"
+            r"\operatorname{tr}(\Gamma^{-1}\Lambda^{-1})\operatorname{tr}("
+            r"\Lambda^{-1})}"
         ),
     ),
     Entry(
@@ -443,9 +434,8 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         formula=(
             r"\tilde\ell=\operatorname{tr}\Big[\frac12u_{-1}^2\Gamma\Lambda U_{11}"
-            r"\Lambda U_{11}^\top-u_{-1}\Lambda^2U_{11}^\top\Big],\qquad L"
-            r"=\tilde\ell+\frac{\operatorname{tr}\Lambda}{2}\;\text{ where }u_{12}"
-            r"=u_{21}=0"
+            r"\Lambda U_{11}^\top-u_{-1}\Lambda^2U_{11}^\top\Big],\qquad L=\tilde\ell+"
+            r"\frac{\operatorname{tr}\Lambda}{2}\;\text{ where }u_{12}=u_{21}=0"
         ),
     ),
     Entry(
@@ -496,9 +486,8 @@ ENTRIES: tuple[Entry, ...] = (
         "At all times u₋₁ ≥ (σ²‖ΛΘ‖²_F [2 − √d σ²‖Γ‖] / (2√d ‖Λ‖²))^{1/2} > 0.",
         hypotheses="Assumption 3.3 with σ² < 2/(√d‖Γ‖)",
         formula=(
-            r"u_{-1}^2\ge\frac{\sigma^2{\lVert\Lambda\Theta\rVert}_F^2\,\big[2-"
-            r"\sqrt d\,\sigma^2\lVert\Gamma\rVert\big]}{2\sqrt d\,{"
-            r"\lVert\Lambda\rVert}^2}>0"
+            r"u_{-1}^2\ge\frac{\sigma^2{\lVert\Lambda\Theta\rVert}_F^2\,\big[2-\sqrt "
+            r"d\,\sigma^2\lVert\Gamma\rVert\big]}{2\sqrt d\,{\lVert\Lambda\rVert}^2}>0"
         ),
     ),
     Entry(

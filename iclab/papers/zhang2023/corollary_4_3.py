@@ -41,7 +41,7 @@ def measure(case: Pairs, scale) -> Measured:
 
 
 def decoy(case: Pairs):
-    """Lengths that leave room to spare: risks of 0.95 ε."""
+    """Lengths longer than needed: risks of 0.95 ε."""
     return 0.95
 
 

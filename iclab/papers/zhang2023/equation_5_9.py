@@ -20,11 +20,7 @@ def measure(case: Setting) -> Measured:
     """The end of the flow on the exact loss."""
     found = trajectory(case)
     U11, u_last = map(np.asarray, found.flow.model)
-    reason = (
-        "distance from rest: final gradient over the loss's smallest curvature,"
-        f" plus the solver's error over {int(found.flow.step)} steps"
-    )
-    return Measured(_summary(U11, u_last), found.resting_error * len(U11), reason)
+    return found.measured(_summary(U11, u_last), len(U11))
 
 
 def decoy(case: Setting):

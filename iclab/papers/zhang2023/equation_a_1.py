@@ -6,12 +6,14 @@ import numpy as np
 from iclab.evidence import Measured, rounded
 from iclab.papers.zhang2023._gaussian_prompts import (
     Weights,
+    entries_of_U,
     exact_prompts,
     small_weights,
 )
 from iclab.papers.zhang2023._loss_landscape import population_gradient
 
 cases = small_weights
+labels = entries_of_U
 
 
 def predict(case: Weights):
@@ -33,12 +35,6 @@ def decoy(case: Weights):
     """The form differentiated as if it were linear: both factors 2 are lost."""
     cubic, linear = _terms(case)
     return -cubic + linear
-
-
-def labels(case: Weights):
-    """Entries of U, column by column."""
-    rows = range(1, len(case.U) + 1)
-    return [f"U[{i}, {j}]" for j in rows for i in rows]
 
 
 def _terms(case: Weights):

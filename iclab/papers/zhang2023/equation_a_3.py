@@ -5,11 +5,13 @@ import numpy as np
 from iclab.evidence import Measured, rounded
 from iclab.papers.zhang2023._gaussian_prompts import (
     Weights,
+    entries_of_U,
     exact_prompts,
     small_weights,
 )
 
 cases = small_weights
+labels = entries_of_U
 
 
 def predict(case: Weights):
@@ -31,12 +33,6 @@ def measure(case: Weights) -> Measured:
 def decoy(case: Weights):
     """Blocks V_j without their transposes: half of A is lost."""
     return _applied(case, lambda V: V)
-
-
-def labels(case: Weights):
-    """Entries of U, column by column."""
-    rows = range(1, len(case.U) + 1)
-    return [f"U[{i}, {j}]" for j in rows for i in rows]
 
 
 def _applied(case: Weights, block):

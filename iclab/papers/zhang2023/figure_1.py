@@ -1,4 +1,4 @@
-"""Figure 1: GPT-2 on fixed and random covariances, beside least squares and LSA."""
+"""Figure 1: GPT-2 on fixed and random covariances, with least squares and LSA."""
 
 import dataclasses
 import hashlib
@@ -98,7 +98,7 @@ class Settings:
     steps: int = setting("Steps of training.", 15_000, paper=500_000)
     learning_rate: float = setting("Rate of Adam.", 2e-3, paper=1e-4)
     recipe: Literal["short", "paper"] = setting(
-        "Training besides: with warm-up, clipping and a falling rate, or as in the "
+        "Rest of the training: warm-up, clipping and a falling rate, or as in the "
         "paper.",
         "short",
         paper="paper",
@@ -399,7 +399,7 @@ def paper_statements(tables: Tables) -> list[Sentence]:
 
 
 def expect(tables: Tables) -> list[Evidence]:
-    """What these models show besides."""
+    """What else these models show."""
     fixed, random, blind = _models(tables)
     exact = tables["least squares"]
     c1 = "random, c = 1"
@@ -461,12 +461,7 @@ def _styles(tables: Tables) -> list[tuple[str, str, str]]:
 
 
 def _curve(
-    axis: Axes,
-    table: Mapping[str, Any],
-    name: str,
-    label: str,
-    colour: str,
-    style: str,
+    axis: Axes, table: Mapping[str, Any], name: str, label: str, colour: str, style: str
 ) -> None:
     x = table["lengths"]
     lower, upper = table[f"{name}: lower"], table[f"{name}: upper"]

@@ -46,13 +46,9 @@ def measure(case: Setting | AllWeights) -> Measured:
         return _least_loss(case)
     found = trajectory(case)
     value = summary(*found.flow.model)
-    reason = (
-        "distance from rest: final gradient over the loss's smallest curvature,"
-        f" plus the solver's error over {int(found.flow.step)} steps"
-    )
     # A unit vector on each side: an entry moves by at most the error of the weights.
     size = 1 + float(found.flow.model[1]) + float(np.linalg.norm(found.flow.model[0]))
-    return Measured(value, found.resting_error * size, reason)
+    return found.measured(value, size)
 
 
 def decoy(case: Setting | AllWeights):

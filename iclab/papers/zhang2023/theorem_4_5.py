@@ -24,11 +24,7 @@ def measure(case: Setting) -> Measured:
     U11, u_last = found.flow.model
     # A unit vector on each side: an entry moves by at most the error of the weights.
     size = 1 + float(u_last) + float(np.linalg.norm(U11))
-    reason = (
-        "distance from rest: final gradient over the loss's smallest curvature,"
-        f" plus the solver's error over {int(found.flow.step)} steps"
-    )
-    return Measured(summary(U11, u_last), found.resting_error * size, reason)
+    return found.measured(summary(U11, u_last), size)
 
 
 def decoy(case: Setting):
