@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from iclab.cli._mistake import UserMistake
+from iclab.lab import Mistake
 
 _PORTS = 65535
 
@@ -42,10 +42,10 @@ def explore(options: argparse.Namespace) -> int:
 
     port = options.port
     if port is not None and not 0 <= port <= _PORTS:
-        raise UserMistake(f"--port must be between 0 and {_PORTS}, got {port}")
+        raise Mistake(f"--port must be between 0 and {_PORTS}, got {port}")
     try:
         page, settings = explore.find_page(options.place)
         explore.serve(page, settings, port=port, browser=not options.no_browser)
     except (explore.UnknownPage, explore.CannotServe) as mistake:
-        raise UserMistake(str(mistake)) from None
+        raise Mistake(str(mistake)) from None
     return 0

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from iclab.cli._mistake import UserMistake, writing
 from iclab.cli._numbers import seed, whole_number
+from iclab.lab import Mistake, mistakes
 from iclab.show import Display, display, of
 
 if TYPE_CHECKING:
@@ -117,12 +117,12 @@ def probe(options: argparse.Namespace) -> int:
                 report=_report(show),
             )
     except ValueError as mistake:
-        raise UserMistake(str(mistake).removeprefix("probe: ")) from None
+        raise Mistake(str(mistake).removeprefix("probe: ")) from None
     record, page = found.json(), None
     if options.out is not None:
         from iclab.report import write_probe_page
 
-        with writing(options.out):
+        with mistakes(options.out):
             page = write_probe_page(record, options.out)
     if options.json:
         from iclab.cli._commands import print_json
@@ -141,11 +141,11 @@ def _named(word: str, heads: int | None = None) -> _Named:
 
     path = Path(word)
     if heads is not None and not path.exists():
-        raise UserMistake(f"--heads is for the file of a GPT-2, got {word}")
+        raise Mistake(f"--heads is for the file of a GPT-2, got {word}")
     if ".py:" in word:
         return _Named(_function(word))
     if path.suffix == ".py":
-        raise UserMistake(
+        raise Mistake(
             f"{word} is a file of Python: say which function predicts, as in"
             f" {word}:predict"
         )
@@ -160,7 +160,7 @@ def _named(word: str, heads: int | None = None) -> _Named:
         settings = shipped[short]["settings"]
         return _Named(models.shipped(short), *_training(settings))
     names = ", ".join(shipped)
-    raise UserMistake(
+    raise Mistake(
         f"no model {word!r}: give a folder, a safetensors file, FILE.py:FUNCTION, one"
         f" of {names}, or an algorithm ({_ALGORITHMS})"
     )
@@ -183,7 +183,7 @@ def _from_disk(path: Path, heads: int | None) -> _Named:
     from iclab.core import AbstractPredictor
 
     if not isinstance(model, AbstractPredictor):
-        raise UserMistake(
+        raise Mistake(
             f"{path} holds a {type(model).__name__}, which answers no single prompt:"
             " `models.OnPrompts` makes it a predictor"
         )
@@ -207,7 +207,7 @@ def _function(word: str) -> Any:
     file, _, name = word.rpartition(":")
     path = Path(file)
     if not path.is_file():
-        raise UserMistake(f"no file {file}")
+        raise Mistake(f"no file {file}")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
@@ -218,10 +218,10 @@ def _function(word: str) -> Any:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         words = " ".join(f"{type(error).__name__}: {error}".split())
-        raise UserMistake(f"{file} cannot be run: {words}") from None
+        raise Mistake(f"{file} cannot be run: {words}") from None
     function = getattr(module, name, None)
     if not callable(function):
-        raise UserMistake(f"{file} has no function {name!r}")
+        raise Mistake(f"{file} has no function {name!r}")
     return Foreign(function)
 
 
@@ -251,13 +251,13 @@ def _algorithm(word: str) -> "AbstractPredictor | None":
     except ValueError:
         values = None
     if values is None or len(values) not in count:
-        raise UserMistake(f"{word!r} is no algorithm: they are {_ALGORITHMS}")
+        raise Mistake(f"{word!r} is no algorithm: they are {_ALGORITHMS}")
     return make(*values)
 
 
 def _whole(value: float) -> int:
     if not 1 <= value <= _MOST_STEPS or value != int(value):
-        raise UserMistake(
+        raise Mistake(
             f"a number of steps must be a whole number from 1 to {_MOST_STEPS},"
             f" got {value:g}"
         )
@@ -274,14 +274,14 @@ def _task(options: argparse.Namespace, named: _Named) -> "AbstractTask":
     if d is None:
         d = len(options.variances) if options.variances else own
     if d is None:
-        raise UserMistake("give --dimension: a function does not say it")
+        raise Mistake("give --dimension: a function does not say it")
     law = options.task or named.covariance or "fixed"
     if options.variances:
         if len(options.variances) != d:
             found = len(options.variances)
-            raise UserMistake(f"--variances must be {d} numbers, got {found}")
+            raise Mistake(f"--variances must be {d} numbers, got {found}")
         if options.task == "random":
-            raise UserMistake("--variances belong to --task fixed")
+            raise Mistake("--variances belong to --task fixed")
         covariance = jnp.diag(jnp.array(options.variances))
         return LinearRegression(covariance, noise_std=options.noise)
     if law == "fixed":

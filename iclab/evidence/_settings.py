@@ -121,12 +121,15 @@ def change_settings(settings: SettingsT, changes: Mapping[str, Any]) -> Settings
 
 @checked
 def setting_text(value: Any) -> str:
-    """A value as one would type it."""
+    """A value as one would type it: the shortest text that is read as this value."""
     if isinstance(value, (tuple, list)):
         return ",".join(map(setting_text, value))
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
 
 
 def _value(hint: Any, value: Any, least: int) -> Any:
