@@ -60,7 +60,7 @@ class Task:
     def cells(self, now: float, *, over: bool = False) -> tuple[str, str, str, str]:
         """Its row in a table: name, state, words, time."""
         if self.how is not None:
-            words = "from the store" if self.cached else ""
+            words = "cached" if self.cached else ""
             return self.name, self.how, words, duration(self.seconds or 0.0)
         if self.begun is None:
             return self.name, "waiting", "", ""
@@ -156,7 +156,7 @@ class Display:
         if self.total == 1 and not self.named:
             parts = [one.words for one in self.tasks.values()]
         parts += [", ".join(f"{counts[how]} {how}" for how in order if counts[how])]
-        parts += [f"{cached} from the store"] if cached and not self.named else []
+        parts += [f"{cached} cached"] if cached and not self.named else []
         parts += [duration(now - self.start), self.words]
         left = None if self.words or self.over else self.left(now)
         parts += [f"≈{duration(left)} left"] if left is not None and left >= 1 else []

@@ -81,7 +81,7 @@ def test_a_bar_alone():
         bar.ended("c", cached=True)
         bar.note("failed: b: no")
         (line,) = _frame(bar, 100)
-    text = "sweep: 3 of 4 points · 1 failed · 1 from the store · 0.0 s"
+    text = "sweep: 3 of 4 points · 1 failed · 1 cached · 0.0 s"
     assert line.endswith(text)
     assert line.startswith("━━━")
     assert "failed: b: no" in _written(bar)

@@ -5,20 +5,24 @@ import signal
 
 import pytest
 
-from iclab import papers
-from iclab.cli._signals import Stopped, stoppable
-from iclab.cli._work import Work
+from iclab.lab import Request, Stopped
+from iclab.lab._signals import stoppable
+from iclab.lab._work import Work
 from iclab.runs import Job, Outcome
 
-ENTRIES = papers.select(["zhang2023/lemma-a.3", "zhang2023/theorem-4.1"])
+IDS = ("zhang2023/lemma-a.3", "zhang2023/theorem-4.1")
+
+
+def _work(*ids: str, **more) -> Work:
+    request = Request(command="check", ids=ids, scale="smoke", **more)
+    return Work(request, request.entries())
 
 
 def test_a_job_that_two_items_share_is_run_once(monkeypatch):
     monkeypatch.setattr(
         "iclab.papers.claim_job", lambda entry, scale, seed: Job("json:dumps", {}, seed)
     )
-    work = Work(ENTRIES, "smoke", 0, store=None)
-    ids = [entry.id for entry in ENTRIES]
+    work, ids = _work(*IDS), list(IDS)
     jobs = work.every_job
     assert len({job.digest for job in jobs}) == 1
     assert work.owners(jobs[0]) == ids
@@ -35,19 +39,19 @@ def test_an_item_that_cannot_be_planned_is_undecided(monkeypatch):
         raise ValueError("no plan")
 
     monkeypatch.setattr("iclab.papers.claim_job", refuse)
-    work = Work(ENTRIES, "smoke", 3, store=None)
+    work = _work(*IDS, seed=3)
     assert work.every_job == []
-    assert list(work.unplanned) == work.ids
-    record, _ = work.record(work.ids[0])
+    assert list(work.unplanned) == list(IDS)
+    record, _ = work.record(IDS[0])
     assert record.verdict == "undecided"
     assert record.reason == "ValueError: no plan"
     assert (record.seed, record.scale) == (3, "smoke")
 
 
 def test_a_result_that_cannot_be_read_is_undecided():
-    work = Work(ENTRIES[:1], "smoke", 0, store=None)
+    work = _work(IDS[0])
     work.take(Outcome(work.every_job[0], {}, None, 1.0))
-    record, _ = work.record(work.ids[0])
+    record, _ = work.record(IDS[0])
     assert record.reason.endswith("Wrong: `result.verdict` is missing")
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from iclab import papers
-from iclab.cli._lines import result_lines
-from iclab.cli._work import Work
+from iclab.lab import Request, result_lines
+from iclab.lab._work import Work
 from iclab.papers.ahn2023._experiments import instance
 from iclab.papers.yang2024._experiments import dictionary_of
 from iclab.runs import Outcome, run_jobs
@@ -16,6 +16,12 @@ _SHARED |= {"yang2024": ["2a", "2b", "4", "5a", "5b", "attention"]}
 def _figure_jobs(id: str, seed: int):
     (entry,) = papers.select([id])
     return papers.figure_jobs(entry, "smoke", seed)
+
+
+def _work(**seeds) -> Work:
+    ids = ("zhang2023/lemma-5.1",)
+    request = Request(command="check", ids=ids, scale="smoke", **seeds)
+    return Work(request, request.entries())
 
 
 def test_units_that_share_samples_share_them_by_the_seed():
@@ -38,8 +44,7 @@ def test_other_seeds_are_other_instances_and_dictionaries():
 
 
 def test_a_record_says_how_the_item_ends_with_every_seed():
-    claims = papers.select(["zhang2023/lemma-5.1"])
-    work = Work(claims, "smoke", 4, store=None, seeds=2)
+    work = _work(seed=4, seeds=2)
     assert [job.seed for job in work.every_job] == [4, 5]
     ready: list[str] = []
     for event in run_jobs(work.every_job):
@@ -57,8 +62,7 @@ def test_a_record_says_how_the_item_ends_with_every_seed():
 
 
 def test_a_seed_whose_program_stops_decides_nothing():
-    claims = papers.select(["zhang2023/lemma-5.1"])
-    work = Work(claims, "smoke", 0, store=None, seeds=2)
+    work = _work(seeds=2)
     first, second = work.every_job
     for event in run_jobs([first]):
         if isinstance(event, Outcome):
