@@ -30,23 +30,18 @@ def _compute(settings, key):
 
 @pytest.fixture
 def loaded(monkeypatch):
-    """Replace a figure; the list tells how often it was loaded."""
+    """Replace a figure; the list tells how often it was planned or drawn."""
     settings = {"run": {"shipped": True, "value": 1}, "other": {"value": [1, 2]}}
+    times: list[str] = []
     figure = Figure(
         ENTRY.id,
         "title",
-        lambda scale: settings,
+        lambda scale: (times.append("planned"), settings)[1],
         _compute,
-        _draw,
+        lambda tables: (times.append("drawn"), _draw(tables))[1],
         lambda tables: [Evidence("It is there", 1.0, ">=", 0.5)],
     )
-    times = []
-
-    def load(entry):
-        times.append(entry.id)
-        return figure
-
-    monkeypatch.setattr("iclab.papers._jobs.load_figure", load)
+    monkeypatch.setattr("iclab.papers._jobs.load_figure", lambda entry: figure)
     return times
 
 
