@@ -12,8 +12,9 @@ from docs._ext import public
 _TEST = Path(__file__).parents[2] / "tests" / "test_layers.py"
 _WIDTH, _LINE = 760, 22
 _ROLES = {
-    "cli": "words to objects",
+    "cli": "words to requests",
     "report": "shows what is stored",
+    "lab": "requests to records",
     "papers": "papers: claims, figures",
     "probes": "names the algorithm",
     "training": "where pillars meet",
@@ -66,7 +67,7 @@ def way_page() -> str:
     """A job's way from the command to the report."""
     left, right, w, h = 8, 400, 345, 50
     stations = [
-        (left, 8, ["iclab reproduce ID", "words become entries of papers"]),
+        (left, 8, ["iclab reproduce ID", "words become a request: which items, how"]),
         (left, 90, ["jobs", "configuration + seed + code = a name"]),
         (left, 172, ["store", "is there a result of that name?"]),
         (right, 172, ["engine", "here · processes · Dask"]),

@@ -56,10 +56,10 @@ class Predictions:
         if asked and result is None:
             reason = last_line(event.error or "")
             self._today |= dict.fromkeys(asked, f"it predicts nothing: {reason}")
-        elif asked and result is not None:
+        elif asked and result:
             for claim in asked:
                 self._keep(claim, result["cases"])
-        elif digest in self._claims and result is not None:
+        elif digest in self._claims and result:  # one that is none is said later
             names = Prediction.__dataclass_fields__
             cases = [*result["cases"], *result["slips"]]
             self._keep(digest, [{n: one[n] for n in names} for one in cases])
