@@ -24,6 +24,9 @@ from iclab.show import columns, duration, is_unicode, size, tell
 if TYPE_CHECKING:
     from iclab.results import Record, Run
 
+# What is said of an entry, in this order.
+_FIELDS = ("id", "kind", "paper", "locator", "statement", "hypotheses", "erratum",
+           "correction", "formula", "erratum_class", "remark", "credit")  # fmt: skip
 # Width of the classes of errata.
 _CLASS = max(map(len, ERRATUM_CLASSES))
 
@@ -45,13 +48,8 @@ def list_entries(options: argparse.Namespace) -> int:
         class_ = entry.erratum_class or ""
         text = textwrap.shorten(entry.statement, width_left, placeholder=" …")
         print(f"{entry.id:<{width}} {mark} {class_:<{_CLASS}} {text}")
-    marks = {"!": "fails as printed", "*": "holds (misprint nearby)"}
-    used = [any(entry.erratum for entry in entries), any(e.remark for e in entries)]
-    legend = [
-        f"{mark} {words}"
-        for (mark, words), there in zip(marks.items(), used, strict=True)
-        if there
-    ]
+    legend = ["! fails as printed"] if any(one.erratum for one in entries) else []
+    legend += ["* holds (misprint nearby)"] if any(e.remark for e in entries) else []
     if legend:
         print(f"\n{'; '.join(legend)}: `iclab show ID` says what and why")
     return 0
@@ -307,20 +305,7 @@ def _show_last(record: "Record") -> None:
 
 
 def _entry_json(entry: Entry) -> dict[str, Any]:
-    return {
-        "id": entry.id,
-        "kind": entry.kind,
-        "paper": entry.paper,
-        "locator": entry.locator,
-        "statement": entry.statement,
-        "hypotheses": entry.hypotheses,
-        "erratum": entry.erratum,
-        "correction": entry.correction,
-        "formula": entry.formula,
-        "erratum_class": entry.erratum_class,
-        "remark": entry.remark,
-        "credit": entry.credit,
-    }
+    return {name: getattr(entry, name) for name in _FIELDS}
 
 
 def _classed(entry: Entry, text: str | None) -> str | None:

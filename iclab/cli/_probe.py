@@ -38,56 +38,28 @@ class _Named(NamedTuple):
 def add_probe(commands: Any) -> None:
     """Add the command to the others."""
     text = "Say which algorithm a model runs, with error bars."
-    parser = commands.add_parser(
-        "probe",
-        help=text,
-        description=text,
-        epilog="FILE.py:FUNCTION runs the file: do that with files that you trust."
-        " The function gets NumPy arrays (B, n, d), (B, n), (B, d) and returns (B,).",
-    )
+    end = "FILE.py:FUNCTION runs the file: do that with files that you trust. The"
+    end += " function gets NumPy arrays (B, n, d), (B, n), (B, d) and returns (B,)."
+    parser = commands.add_parser("probe", help=text, description=text, epilog=end)
     parser.set_defaults(run=probe)
     add = parser.add_argument
-    add(
-        "model",
-        metavar="MODEL",
-        help="a name from `iclab list --weights`, the folder of a run, a safetensors"
-        " file, a Hugging Face folder, FILE.py:FUNCTION, or an algorithm:"
-        f" {_ALGORITHMS}",
+    text = (
+        "a name from `iclab list --weights`, the folder of a run, a safetensors file,"
     )
-    add(
-        "--dimension",
-        type=_dimension,
-        metavar="D",
-        help="of the inputs (the model's own)",
-    )
-    add(
-        "--context",
-        type=int,
-        nargs="+",
-        metavar="M",
-        help="examples in a prompt (d, 2d and 4d, no more than in training)",
-    )
-    add(
-        "--task",
-        choices=("fixed", "random"),
-        help="x ~ N(0, I), or a covariance of its own for every prompt (as the model"
-        " was trained, or fixed)",
-    )
-    add(
-        "--variances",
-        type=float,
-        nargs="+",
-        metavar="V",
-        help="of the inputs' coordinates, in place of 1 (with --task fixed)",
-    )
+    text += " a Hugging Face folder, FILE.py:FUNCTION, or an algorithm: "
+    add("model", metavar="MODEL", help=text + _ALGORITHMS)
+    text = "of the inputs (the model's own)"
+    add("--dimension", type=_dimension, metavar="D", help=text)
+    text = "examples in a prompt (d, 2d and 4d, no more than in training)"
+    add("--context", type=int, nargs="+", metavar="M", help=text)
+    text = "x ~ N(0, I), or a covariance of its own for every prompt (as the model was"
+    text += " trained, or fixed)"
+    add("--task", choices=("fixed", "random"), help=text)
+    text = "of the inputs' coordinates, in place of 1 (with --task fixed)"
+    add("--variances", type=float, nargs="+", metavar="V", help=text)
     add("--noise", type=float, default=0.0, metavar="S", help="on the labels (0)")
-    add(
-        "--against",
-        nargs="+",
-        default=[],
-        metavar="MODEL",
-        help="other models or algorithms to measure the distance to",
-    )
+    text = "other models or algorithms to measure the distance to"
+    add("--against", nargs="+", default=[], metavar="MODEL", help=text)
     add("--heads", type=int, metavar="N", help="of a GPT-2 whose file does not say it")
     add("--prompts", type=int, default=2048, metavar="N", help="(2048)")
     add("--seed", type=seed, default=0, help="random seed (0)")
@@ -128,10 +100,8 @@ def probe(options: argparse.Namespace) -> int:
         from iclab.cli._commands import print_json
 
         print_json(record)
-        return 0
-    print(found.summary())
-    if page is not None:
-        print(f"\npage: {page}")
+    else:
+        print(found.summary() + ("" if page is None else f"\n\npage: {page}"))
     return 0
 
 

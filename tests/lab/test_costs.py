@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,7 +61,7 @@ def test_time_on_several_cores_is_that_of_the_longest():
 
 
 def test_what_is_said_before_a_run():
-    one = {"jobs": 1, "cached": 0, "cores": 1}
+    one: Any = {"jobs": 1, "cached": 0, "cores": 1}
     short = Forecast({"a": Left(1, (59.0,))}, **one)
     minutes = Forecast({"a": Left(1, (61.0,))}, **one)
     unknown = {"a": Left(1, (9000.0,)), "b": Left(1, (None,))}
