@@ -71,7 +71,7 @@ def test_a_second_run_computes_draws_and_loads_nothing(tmp_path):
     assert "slowest" not in again.stdout
     assert {path: path.stat().st_ino for path in before} == before
     loaded = {line.rpartition("|")[2].strip() for line in again.stderr.splitlines()}
-    assert "iclab.report" in loaded
+    assert "iclab.report._build" in loaded
     assert not loaded & {"jax", "matplotlib", "items.figure_quick", "distributed"}
     # A picture that was changed, or is gone, is drawn again as it was.
     folder = tmp_path / "out" / "figures" / "ahn2023"
