@@ -55,7 +55,7 @@ def test_only_what_fits_is_shown():
     assert head.split() == ["item", "state", "time"]
     assert len(body) == 8
     assert body[0].split() == ["zhang2023/item-12", "holds", "1.2", "s"]
-    assert body[-1].split()[1:] == ["holds", "from", "the", "store", "1.2", "s"]
+    assert body[-1].split()[1:] == ["holds", "cached", "1.2", "s"]
     assert running.split()[:7] == [LONG[:37] + "…", "33", "%", "1", "of", "3", "jobs"]
     assert "20 of 31 items · 20 holds · " in total
     assert all(len(line) <= 77 for line in (head, *body, running, total))
