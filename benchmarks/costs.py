@@ -1,4 +1,4 @@
-"""Record what items cost, from the folders of runs: `iclab/cli/costs.json`.
+"""Record what items cost, from the folders of runs: `iclab/lab/costs.json`.
 
     python benchmarks/costs.py FOLDER [FOLDER ...] [--busy 3]
         [--estimate SCALE:ID:JOB=SECONDS ...]
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from iclab.cli._costs import _FILE, calibration
+from iclab.lab._costs import FILE, calibration
 from iclab.results import read_run
 
 
@@ -28,8 +28,8 @@ def main() -> None:
     parser.add_argument("--busy", type=float, default=1.0, help=text)
     options = parser.parse_args()
     table: dict[str, Any] = {"seconds": {}, "estimated": {}}
-    if _FILE.exists():
-        table = json.loads(_FILE.read_text(encoding="utf-8"))
+    if FILE.exists():
+        table = json.loads(FILE.read_text(encoding="utf-8"))
     table["calibration"] = calibration()
     for folder in options.folders:
         for scale, id, job, seconds in _found(folder, options.busy):
@@ -43,7 +43,7 @@ def main() -> None:
         named = set(table["estimated"].get(scale, ())) | {id}
         table["estimated"][scale] = sorted(named)
     text = json.dumps(table, indent=1, sort_keys=True, ensure_ascii=False)
-    _FILE.write_text(text + "\n", encoding="utf-8")
+    FILE.write_text(text + "\n", encoding="utf-8")
 
 
 def _found(folder: Path, busy: float) -> Iterator[tuple[str, str, str, float]]:

@@ -7,16 +7,16 @@ only when a folder that needs it is touched, so `iclab --help` stays quick.
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from types import ModuleType
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from iclab.evidence import Entry
-    from iclab.report import Findings
+    from iclab._requests import (
+        check as check,
+        entries as entries,
+        reproduce as reproduce,
+    )
     from iclab.runs import Sweep
-
-    Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 __version__ = "0.1.0"
 
@@ -46,6 +46,7 @@ _FOLDERS = (
     "evaluation",
     "evidence",
     "explore",
+    "lab",
     "models",
     "papers",
     "probes",
@@ -57,6 +58,7 @@ _FOLDERS = (
     "theory",
     "training",
 )
+_COMMANDS = ("check", "entries", "reproduce")
 
 
 def load(
@@ -78,74 +80,6 @@ def load(
                 f"{id!r} is a paper: name one of its results, as in `iclab list`"
             ) from None
         raise
-
-
-def check(
-    ids: str | Iterable[str] = (),
-    *,
-    scale: str = "desk",
-    seed: int = 0,
-    papers: "Paths" = (),
-    out: str | os.PathLike[str] | None = None,
-    jobs: int | None = None,
-    cluster: str | os.PathLike[str] | None = None,
-    force: bool = False,
-    quiet: bool = False,
-) -> "Findings":
-    """Run claims and give their records: `iclab check` as a function.
-
-    `ids` name claims or whole papers; without any, all claims are run. `papers` are
-    folders of papers of one's own: this runs the code in them. With a folder `out`,
-    what it has is not run again. Progress is shown on a terminal and in a notebook,
-    unless `quiet`; a notebook shows each record with its verdict and numbers.
-    """
-    from iclab.cli import check
-
-    where: dict[str, Any] = {"jobs": jobs, "cluster": cluster, "out": out}
-    how: dict[str, Any] = {"scale": scale, "seed": seed, "force": force, "quiet": quiet}
-    return check(ids, papers, **where, **how)
-
-
-def reproduce(
-    ids: str | Iterable[str] = (),
-    *,
-    scale: str = "desk",
-    seed: int = 0,
-    papers: "Paths" = (),
-    out: str | os.PathLike[str] = DEFAULT_FOLDER,
-    settings: Mapping[str, Any] = {},
-    weights: Mapping[str, str | os.PathLike[str]] = {},
-    retrain: bool = False,
-    jobs: int | None = None,
-    cluster: str | os.PathLike[str] | None = None,
-    force: bool = False,
-    quiet: bool = False,
-) -> "Findings":
-    """Run claims, draw figures, write the report: `iclab reproduce` as a function.
-
-    `settings` and `weights` are what `--set` and `--weights` are, for figures. All is
-    kept in the folder `out`, and what that has is not run again; `iclab.load` reads
-    arrays from it. The rest is as in `iclab.check`; a notebook shows pictures too.
-    """
-    from iclab.cli import reproduce
-
-    where: dict[str, Any] = {"jobs": jobs, "cluster": cluster, "out": out}
-    how: dict[str, Any] = {"scale": scale, "seed": seed, "force": force, "quiet": quiet}
-    what: dict[str, Any] = {"settings": settings, "weights": weights}
-    return reproduce(ids, papers, **what, retrain=retrain, **where, **how)
-
-
-def entries(
-    ids: str | Iterable[str] = (), *, papers: "Paths" = ()
-) -> "tuple[Entry, ...]":
-    """Every claim and figure, or those that `ids` name: `iclab list` as a function.
-
-    `papers` are folders of papers of one's own, whose contents this reads by running
-    them.
-    """
-    from iclab.cli import entries
-
-    return entries(ids, papers)
 
 
 def sweep(
@@ -179,12 +113,16 @@ def open_sweep(folder: str | os.PathLike[str]) -> "Sweep":
     return open_sweep(folder)
 
 
-def __getattr__(name: str) -> ModuleType:
-    """Load a folder on first use, so that `iclab.theory` needs no import of its own."""
+def __getattr__(name: str) -> Any:
+    """Load folders and commands on first use: `iclab.theory` needs no import of its own
+    and `import iclab` loads no JAX.
+    """
     if name in _FOLDERS:
         return importlib.import_module(f"iclab.{name}")
+    if name in _COMMANDS:
+        return getattr(importlib.import_module("iclab._requests"), name)
     raise AttributeError(f"module 'iclab' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_FOLDERS]
+    return [*globals(), *_FOLDERS, *_COMMANDS]

@@ -11,6 +11,7 @@ PACKAGE = Path(__file__).parents[1] / "iclab"
 LAYERS = (
     ("cli",),
     ("explore", "report", "testing"),
+    ("lab",),
     ("papers",),
     ("probes",),
     ("training", "evaluation"),
@@ -54,6 +55,12 @@ def _violations(path: Path) -> list[str]:
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_imports_point_down(path):
     assert _violations(path) == []
+
+
+def test_nobody_needs_the_command_line():
+    users = {p.name for p in FILES if any("iclab.cli" in one for one in _imports(p))}
+    own = {path.name for path in (PACKAGE / "cli").glob("*.py")}
+    assert users <= {*own, "__main__.py"}
 
 
 def test_every_folder_has_a_layer():

@@ -3,12 +3,12 @@
 import argparse
 from collections.abc import Iterator
 
-from iclab.cli._main import _parser
+from iclab.cli import parser
 
 
 def page() -> str:
     """Every command with its arguments and options."""
-    return "\n".join(_commands(_parser(), "##"))
+    return "\n".join(_commands(parser(), "##"))
 
 
 def _commands(parser: argparse.ArgumentParser, level: str) -> Iterator[str]:

@@ -67,7 +67,7 @@ def way_page() -> str:
     """A job's way from the command to the report."""
     left, right, w, h = 8, 400, 345, 50
     stations = [
-        (left, 8, ["iclab reproduce ID", "words become entries of papers"]),
+        (left, 8, ["iclab reproduce ID", "words become a request: which items, how"]),
         (left, 90, ["jobs", "configuration + seed + code = a name"]),
         (left, 172, ["store", "is there a result of that name?"]),
         (right, 172, ["engine", "here · processes · Dask"]),

@@ -1,18 +1,15 @@
-"""What each command does that runs nothing: list, show, cite, report, cache."""
+"""What each command does that runs nothing: list, show, cite, report, record, cache."""
 
 import argparse
+import functools
 import json
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import iclab
-from iclab import papers
-from iclab.cli._costs import times, times_words
-from iclab.cli._lines import case_line, evidence_line, sentence_line
-from iclab.cli._mistake import UserMistake as UserMistake, writing
+from iclab import evidence, lab, papers
 from iclab.evidence import (
     ERRATUM_CLASSES,
     SCALES,
@@ -25,8 +22,11 @@ from iclab.evidence import (
 from iclab.show import columns, duration, is_unicode, size, tell
 
 if TYPE_CHECKING:
-    from iclab.results import Record
+    from iclab.results import Record, Run
 
+# What is said of an entry, in this order.
+_FIELDS = ("id", "kind", "paper", "locator", "statement", "hypotheses", "erratum",
+           "correction", "formula", "erratum_class", "remark", "credit")  # fmt: skip
 # Width of the classes of errata.
 _CLASS = max(map(len, ERRATUM_CLASSES))
 
@@ -48,13 +48,8 @@ def list_entries(options: argparse.Namespace) -> int:
         class_ = entry.erratum_class or ""
         text = textwrap.shorten(entry.statement, width_left, placeholder=" …")
         print(f"{entry.id:<{width}} {mark} {class_:<{_CLASS}} {text}")
-    marks = {"!": "fails as printed", "*": "holds, beside a slip"}
-    used = [any(entry.erratum for entry in entries), any(e.remark for e in entries)]
-    legend = [
-        f"{mark} {words}"
-        for (mark, words), there in zip(marks.items(), used, strict=True)
-        if there
-    ]
+    legend = ["! fails as printed"] if any(one.erratum for one in entries) else []
+    legend += ["* holds (misprint nearby)"] if any(e.remark for e in entries) else []
     if legend:
         print(f"\n{'; '.join(legend)}: `iclab show ID` says what and why")
     return 0
@@ -62,9 +57,7 @@ def list_entries(options: argparse.Namespace) -> int:
 
 def _list_times(entries: Sequence[Entry], options: argparse.Namespace) -> int:
     """Say how long each item takes at every scale."""
-    from iclab.cli._costs import known
-
-    found = {entry.id: times(entry) for entry in entries}
+    found = {entry.id: _times(entry) for entry in entries}
     if options.json:
         print_json([{"id": id, "seconds": row} for id, row in found.items()])
         return 0
@@ -74,7 +67,7 @@ def _list_times(entries: Sequence[Entry], options: argparse.Namespace) -> int:
     for entry in entries:
         cells = []
         for scale in SCALES:
-            costs = known(entry, scale)
+            costs = lab.cost(entry, scale)
             mark = "" if costs is None or costs.measured else "~"
             guessed = guessed or bool(mark)
             cells.append("–" if costs is None else f"{mark}{duration(costs.seconds)}")
@@ -92,7 +85,7 @@ def _list_weights(options: argparse.Namespace) -> int:
 
     found = shipped_manifests()
     if options.ids:
-        raise UserMistake("--weights names all of them and takes no ID")
+        raise lab.Mistake("--weights names all of them and takes no ID")
     if options.json:
         print_json([{"name": name, **manifest} for name, manifest in found.items()])
         return 0
@@ -113,7 +106,7 @@ def show(options: argparse.Namespace) -> int:
     entries = papers.select(options.ids)
     last = _last_results(options)
     entries = [
-        last[entry.id].told(entry) if entry.id in last else entry.filled({})
+        last[entry.id].with_numbers(entry) if entry.id in last else entry.filled({})
         for entry in entries
     ]
     if options.json:
@@ -123,7 +116,7 @@ def show(options: argparse.Namespace) -> int:
                 | {
                     "method": _method_json(entry),
                     "settings": _settings_json(entry),
-                    "seconds": times(entry),
+                    "seconds": _times(entry),
                     "last_result": last[entry.id].json() if entry.id in last else None,
                 }
                 for entry in entries
@@ -149,11 +142,27 @@ def show(options: argparse.Namespace) -> int:
         for words in _setting_words(entry):
             _field(*words)
         verb = "check" if entry.kind == "claim" else "reproduce"
-        _field("time", times_words(entry))
+        _field("time", _times_words(entry))
         _field("run it", f"iclab {verb} {entry.id} {papers.find_paper(entry.id).flag}")
         if entry.id in last:
             _show_last(last[entry.id])
     return 0
+
+
+def _times(entry: Entry) -> dict[str, float | None]:
+    """Seconds of an item on one core of this machine, by scale."""
+    costs = {scale: lab.cost(entry, scale) for scale in SCALES}
+    return {scale: one and one.seconds for scale, one in costs.items()}
+
+
+def _times_words(entry: Entry) -> str:
+    """The same in words; empty where nothing is known."""
+    words = [
+        f"{duration(seconds)} ({scale})"
+        for scale, seconds in _times(entry).items()
+        if seconds is not None
+    ]
+    return f"about {', '.join(words)} on one core of this machine" if words else ""
 
 
 def _settings(entry: Entry) -> list[Described]:
@@ -184,7 +193,26 @@ def _settings_json(entry: Entry) -> list[dict[str, Any]]:
 
 def report(options: argparse.Namespace) -> int:
     """Write the HTML report of a folder of results again."""
-    print(f"report: {write_report(options, Path(options.folder))}")
+    from iclab.report import build_report
+
+    with lab.mistakes(f"the report in {options.folder}"):
+        page = build_report(options.folder, functools.partial(say, options))
+    print(f"report: {page}")
+    return 0
+
+
+def record(options: argparse.Namespace) -> int:
+    """Write results, tables and pictures of a folder to another, and a manifest."""
+    from iclab.results import keep_record
+
+    run, order = read_folder(options, options.folder), papers.select()
+    with lab.mistakes(f"to {options.record}"):
+        manifest = keep_record(run, options.record, [entry.id for entry in order])
+    items = manifest["items"]
+    counts = ", ".join(f"{len(items[name])} {name}" for name in items)
+    print(f"{options.record}: {counts} ({size(manifest['bytes'])})")
+    for name in manifest["left_out"]:
+        print(f"left out: {name}")
     return 0
 
 
@@ -222,12 +250,9 @@ def _cited(word: str) -> Paper:
 
 def cache(options: argparse.Namespace) -> int:
     """Say where compiled programs are and how large they are, or remove them."""
-    from iclab.runs import Cache, EngineProblem
+    from iclab.runs import Cache
 
-    try:
-        kept = Cache(options.cache)
-    except EngineProblem as problem:
-        raise UserMistake(str(problem)) from None
+    kept = Cache(options.cache)
     if options.action == "clear":
         print(f"removed {size(kept.clear())} from {kept.root}")
     else:
@@ -235,19 +260,26 @@ def cache(options: argparse.Namespace) -> int:
     return 0
 
 
-def _last_results(options: argparse.Namespace) -> "Mapping[str, Record]":
-    """Records by id in the folder that was named, or, if none was, in the usual one."""
-    from iclab.results import NoResults, first, read_run
+def read_folder(options: argparse.Namespace, folder: str) -> "Run":
+    """The results of a folder; what of it cannot be read is said."""
+    from iclab.results import first, read_run
 
-    try:
-        run = read_run(options.out or iclab.DEFAULT_FOLDER)
-    except NoResults as reason:
-        if options.out is not None:
-            raise UserMistake(str(reason)) from None
-        return {}
+    run = read_run(folder)
     for problem in first(run.problems):
         say(options, problem)
-    return run.records
+    return run
+
+
+def _last_results(options: argparse.Namespace) -> "Mapping[str, Record]":
+    """Records by id in the folder that was named, or, if none was, in the usual one."""
+    from iclab.results import NoResults
+
+    try:
+        return read_folder(options, options.out or iclab.DEFAULT_FOLDER).records
+    except NoResults:
+        if options.out is not None:
+            raise
+        return {}
 
 
 def say(options: argparse.Namespace, text: str) -> None:
@@ -263,42 +295,17 @@ def _show_last(record: "Record") -> None:
     if record.failed:
         _field("", record.reason)
     for case in record.cases:
-        _field("", f"{case.verdict}: {case_line(case)}")
+        _field("", f"{case.verdict}: {evidence.case_line(case)}")
     for one in record.paper_statements:
-        _field("", sentence_line(one))
+        _field("", lab.sentence_line(one))
     for one in record.evidence:
-        _field("", f"{'holds' if one.holds else 'fails'}: {evidence_line(one)}")
+        _field("", f"{'holds' if one.holds else 'fails'}: {lab.evidence_line(one)}")
     if record.later is not None:
         _field("", f"a later run stopped: {record.later.reason}")
 
 
-def write_report(options: argparse.Namespace, folder: Path) -> Path:
-    """Write the HTML report of a folder; returns its first page."""
-    from iclab.report import build_report
-    from iclab.results import NoResults
-
-    try:
-        with writing(f"the report in {folder}"):
-            return build_report(folder, lambda problem: say(options, problem))
-    except NoResults as reason:
-        raise UserMistake(str(reason)) from None
-
-
 def _entry_json(entry: Entry) -> dict[str, Any]:
-    return {
-        "id": entry.id,
-        "kind": entry.kind,
-        "paper": entry.paper,
-        "locator": entry.locator,
-        "statement": entry.statement,
-        "hypotheses": entry.hypotheses,
-        "erratum": entry.erratum,
-        "correction": entry.correction,
-        "formula": entry.formula,
-        "erratum_class": entry.erratum_class,
-        "remark": entry.remark,
-        "credit": entry.credit,
-    }
+    return {name: getattr(entry, name) for name in _FIELDS}
 
 
 def _classed(entry: Entry, text: str | None) -> str | None:

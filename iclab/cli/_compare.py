@@ -2,20 +2,10 @@
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
-from iclab.cli._commands import print_json, say
-from iclab.cli._mistake import UserMistake, writing
-from iclab.results import (
-    Comparison,
-    Moved,
-    NoResults,
-    Pair,
-    Run,
-    compare,
-    first,
-    read_run,
-)
+from iclab import lab
+from iclab.cli._commands import print_json, read_folder
+from iclab.results import Comparison, Moved, Pair, Run, compare
 from iclab.show import number
 
 # How many items, and numbers of an item, are named before the rest is counted.
@@ -24,11 +14,8 @@ _MOST, _MOST_NUMBERS = 20, 3
 
 def compare_folders(options: argparse.Namespace) -> int:
     """Say what differs; 1 if a verdict does."""
-    names = (str(options.before), str(options.after))
-    runs = _run(options.before), _run(options.after)
-    for problem in first([problem for run in runs for problem in run.problems]):
-        say(options, problem)
-    found = compare(*runs)
+    names = options.before, options.after
+    found = compare(*(read_folder(options, name) for name in names))
     if options.json:
         print_json([pair.json() for pair in found.pairs])
     else:
@@ -36,18 +23,11 @@ def compare_folders(options: argparse.Namespace) -> int:
     if options.page is not None:
         from iclab.report import write_compare_page
 
-        with writing(f"the page {options.page}"):
+        with lab.mistakes(f"the page {options.page}"):
             page = write_compare_page(found, names, options.page)
         if not options.json:
             print(f"page: {page}")
     return 1 if found.differing else 0
-
-
-def _run(folder: str) -> Run:
-    try:
-        return read_run(Path(folder))
-    except NoResults as reason:
-        raise UserMistake(str(reason)) from None
 
 
 def _lines(found: Comparison, names: tuple[str, str]) -> list[str]:

@@ -5,11 +5,11 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import iclab
 from iclab.cli._explore import add_explore
-from iclab.cli._mistake import UserMistake
 from iclab.cli._new import add_new
 from iclab.cli._numbers import seed, whole_number
 from iclab.cli._probe import add_probe
@@ -17,16 +17,26 @@ from iclab.cli._train import add_train
 from iclab.evidence import SCALES
 from iclab.show import CannotWrite, flush, open_streams, say_of_writing, tell
 
+if TYPE_CHECKING:
+    from iclab.runs import Engine
+    from iclab.show import Display
+
 _EXIT_MISTAKE, _EXIT_INTERRUPTED = 2, 130
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(
+    arguments: Sequence[str] | None,
+    *,
+    engine: "Engine | None",
+    display: "Display | None",
+) -> int:
     """Run the command line and return its exit code."""
     open_streams()
     command = "iclab"
     try:
         try:
-            options = _parser().parse_args(arguments)
+            options = parser().parse_args(arguments)
+            options.engine, options.display = engine, display
             if options.command is not None:
                 command = f"iclab {options.command}"
             return _run(options, command)
@@ -49,14 +59,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace, command: str) -> int:
     if options.command is None:
-        _parser().print_help()
+        parser().print_help()
         return 0
     from iclab import papers
+    from iclab.lab import Mistake, mistakes
 
     try:
-        _open_papers(options)
-        return options.run(options)
-    except (papers.UnknownId, papers.PaperProblem, UserMistake) as mistake:
+        with mistakes():
+            _open_papers(options)
+            return options.run(options)
+    except (papers.UnknownId, papers.PaperProblem, Mistake) as mistake:
         # What the library calls as the command does need not say it twice.
         text = str(mistake).removeprefix(f"{options.command}: ")
         tell(f"{command}: {text}")
@@ -106,7 +118,8 @@ class _Parser(argparse.ArgumentParser):
             (file or sys.stderr).write(message)
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
+    """What reads the words of every command."""
     parser = _Parser(
         prog="iclab",
         description="A laboratory for the theory of in-context learning.",
@@ -114,248 +127,146 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=iclab.__version__)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    usual = f"(default: {iclab.DEFAULT_FOLDER})"
 
-    def command(name: str, run, text: str, ids: str = "*") -> argparse.ArgumentParser:
+    def command(
+        name: str, place: tuple[str, str], text: str, ids: str = "", json: bool = True
+    ) -> Callable[..., Any]:
+        """A new command; gives what adds its arguments."""
         sub = commands.add_parser(name, help=text, description=text)
-        sub.add_argument("ids", nargs=ids, metavar="ID", help="what to work on")
-        sub.set_defaults(run=run)
-        return sub
+        sub.set_defaults(run=_later(*place))
+        if ids:
+            sub.add_argument("ids", nargs=ids, metavar="ID", help="what to work on")
+        if json:
+            sub.add_argument("--json", action="store_true", help="print one JSON array")
+        return sub.add_argument
 
-    listing = command(
-        "list", _later("_commands", "list_entries"), "Name every claim and figure."
-    )
-    _json(listing)
+    text = "Name every claim and figure."
+    add = command("list", ("_commands", "list_entries"), text, "*")
     text = "say how long each takes on one core of this machine, by scale"
-    listing.add_argument("--times", action="store_true", help=text)
+    add("--times", action="store_true", help=text)
     text = "name the trained models that come with iclab"
-    listing.add_argument("--weights", action="store_true", help=text)
-    show = command(
-        "show",
-        _later("_commands", "show"),
-        "Say what a result states, how it is checked, and what the last run found.",
-        "+",
-    )
-    _json(show)
-    show.add_argument(
-        "--out",
-        metavar="DIR",
-        help=f"folder of the last run (default: {iclab.DEFAULT_FOLDER})",
-    )
-    check = command(
-        "check",
-        _later("_reproduce", "check"),
-        "Run claims and say which hold (all, without an ID).",
-    )
-    _run_options(check, "keep results in this folder and reuse those that are there")
-    reproduce = command(
-        "reproduce",
-        _later("_reproduce", "reproduce"),
-        "Run claims and draw figures (all, without an ID) and write a report."
-        " What the folder has is not run again: a run that was stopped continues.",
-    )
-    _run_options(
-        reproduce,
-        f"folder for results (default: {iclab.DEFAULT_FOLDER})",
-        iclab.DEFAULT_FOLDER,
-    )
-    reproduce.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="draw a figure with another setting, kept beside the standard one"
-        " (`iclab show FIGURE` names them; may be repeated)",
-    )
-    reproduce.add_argument(
-        "--weights",
-        action="append",
-        default=[],
-        metavar="NAME=FILE",
-        help="draw a figure of trained models with one's own: zhang2023/figure-1"
-        " --weights fixed-18=FILE (may be repeated)",
-    )
-    reproduce.add_argument(
-        "--device",
-        choices=["cpu", "gpu"],
-        default="cpu",
-        help="what trains: the CPU, or every GPU of this machine with a process alone"
-        " on it; all else is computed on the CPU (default: cpu)",
-    )
-    reproduce.add_argument(
-        "--precision",
-        choices=["float32", "float64", "bfloat16"],
-        help="what trains computes with this (default: what each figure asks for)",
-    )
-    reproduce.add_argument(
-        "--retrain",
-        action="store_true",
-        help="train anew what comes trained with iclab",
-    )
-    text = (
-        "Hold two folders of results against each other: verdicts that differ, numbers"
-        " that moved by more than their error bars. Ends with 1 if a verdict differs."
-    )
-    comparing = commands.add_parser("compare", help=text, description=text)
-    comparing.add_argument(
-        "before", metavar="A", help="a folder of results, or a record"
-    )
-    comparing.add_argument(
-        "after",
-        nargs="?",
-        metavar="B",
-        default=iclab.DEFAULT_FOLDER,
-        help=f"another one (default: {iclab.DEFAULT_FOLDER})",
-    )
-    comparing.add_argument(
-        "--page", metavar="FILE", help="write it as a page, with pictures side by side"
-    )
-    _json(comparing)
-    comparing.set_defaults(run=_later("_compare", "compare_folders"))
-    text = (
-        "Run some items of a folder of results anew, drawn at random, and compare every"
-        " number with the stored one. Checksums find damage and careless edits, not"
-        " forgery: this looks again. Ends with 1 if an item differs."
-    )
-    verifying = commands.add_parser("verify", help=text, description=text)
-    verifying.add_argument(
-        "folder", metavar="FOLDER", help="a folder of results, or a record"
-    )
-    verifying.add_argument(
-        "--items",
-        type=whole_number(1),
-        metavar="N",
-        default=10,
-        help="how many items to draw (default: 10)",
-    )
-    verifying.add_argument(
-        "--seed",
-        type=seed,
-        help="what draws them (default: one that nobody can know beforehand)",
-    )
-    verifying.add_argument(
-        "--jobs",
-        type=whole_number(1),
-        metavar="N",
-        help="processes to use on this machine (default: one per core)",
-    )
-    _json(verifying)
-    _cache(verifying)
-    verifying.set_defaults(run=_later("_verify", "verify_folder"))
-    text = (
-        "Make a record of a folder of results: numbers, tables and pictures, small"
-        " enough for a repository, and a manifest; this runs nothing."
-    )
-    keeping = commands.add_parser("record", help=text, description=text)
-    keeping.add_argument("folder", metavar="DIR", help="folder of results")
-    keeping.add_argument("record", metavar="RECORD", help="folder of the record")
-    keeping.set_defaults(run=_later("_record", "record"))
+    add("--weights", action="store_true", help=text)
+
+    text = "Say what a result states, how it is checked, and what the last run found."
+    add = command("show", ("_commands", "show"), text, "+")
+    add("--out", metavar="DIR", help=f"folder of the last run {usual}")
+
+    text = "Run claims and say which hold (all, without an ID)."
+    command("check", ("_runs", "run"), text, "*")
+    text = "keep results in this folder and reuse those that are there"
+    _run_options(commands.choices["check"], text)
+
+    text = "Run claims and draw figures (all, without an ID) and write a report. What"
+    text += " the folder has is not run again: a run that was stopped continues."
+    add = command("reproduce", ("_runs", "run"), text, "*")
+    text = f"folder for results {usual}"
+    _run_options(commands.choices["reproduce"], text, iclab.DEFAULT_FOLDER)
+    text = "draw a figure with another setting, kept beside the standard one"
+    text += " (`iclab show FIGURE` names them; may be repeated)"
+    many: Any = {"action": "append", "default": []}
+    add("--set", dest="settings", **many, metavar="NAME=VALUE", help=text)
+    text = "draw a figure of trained models with one's own: zhang2023/figure-1"
+    text += " --weights fixed-18=FILE (may be repeated)"
+    add("--weights", **many, metavar="NAME=FILE", help=text)
+    text = "what trains: the CPU, or every GPU of this machine with a process alone on"
+    text += " it; all else is computed on the CPU (default: cpu)"
+    add("--device", choices=["cpu", "gpu"], default="cpu", help=text)
+    text = "what trains computes with this (default: what each figure asks for)"
+    add("--precision", choices=["float32", "float64", "bfloat16"], help=text)
+    text = "retrain the models that come trained with iclab"
+    add("--retrain", action="store_true", help=text)
+
+    text = "Compare two folders of results: verdicts that differ, numbers that moved by"
+    text += " more than their error bars. Ends with 1 if a verdict differs."
+    add = command("compare", ("_compare", "compare_folders"), text)
+    add("before", metavar="A", help="a folder of results, or a record")
+    default: Any = {"nargs": "?", "default": iclab.DEFAULT_FOLDER}
+    add("after", **default, metavar="B", help=f"another one {usual}")
+    text = "write it as a page, with pictures side by side"
+    add("--page", metavar="FILE", help=text)
+
+    text = "Run some items of a folder of results anew, drawn at random, and compare"
+    text += " every number with the stored one. Checksums find damage and careless"
+    text += " edits, not forgery: this looks again. Ends with 1 if an item differs."
+    add = command("verify", ("_runs", "verify"), text)
+    add("folder", metavar="FOLDER", help="a folder of results, or a record")
+    text = "how many items to draw (default: 10)"
+    add("--items", type=whole_number(1), metavar="N", default=10, help=text)
+    text = "what draws them (default: one that nobody can know beforehand)"
+    add("--seed", type=seed, help=text)
+    _jobs(add)
+    _cache(add)
+
+    text = "Make a record of a folder of results: numbers, tables and pictures, small"
+    text += " enough for a repository, and a manifest; this runs nothing."
+    add = command("record", ("_commands", "record"), text, json=False)
+    add("folder", metavar="DIR", help="folder of results")
+    add("record", metavar="RECORD", help="folder of the record")
+
     text = "Write the report of a folder of results again; this runs nothing."
-    report = commands.add_parser("report", help=text, description=text)
-    report.add_argument(
-        "folder",
-        nargs="?",
-        metavar="DIR",
-        default=iclab.DEFAULT_FOLDER,
-        help=f"folder that `iclab reproduce` wrote (default: {iclab.DEFAULT_FOLDER})",
-    )
-    report.set_defaults(run=_later("_commands", "report"))
+    add = command("report", ("_commands", "report"), text, json=False)
+    text = f"folder that `iclab reproduce` or `iclab check --out` wrote {usual}"
+    add("folder", **default, metavar="DIR", help=text)
+
     text = "Say where compiled programs are kept and how large they are, or clear them."
-    cache = commands.add_parser("cache", help=text, description=text)
-    cache.add_argument(
-        "action", nargs="?", metavar="clear", choices=["clear"], help="remove them all"
-    )
-    _cache(cache)
-    cache.set_defaults(run=_later("_commands", "cache"))
+    add = command("cache", ("_commands", "cache"), text, json=False)
+    add("action", nargs="?", metavar="clear", choices=["clear"], help="remove them all")
+    _cache(add)
+
     add_train(commands)
-    _cache(commands.choices["train"])
+    _cache(commands.choices["train"].add_argument)
     add_probe(commands)
     add_explore(commands)
     add_new(commands)
-    command(
-        "cite", _later("_commands", "cite"), "Print the BibTeX entry of a paper.", "+"
-    )
+    text = "Print the BibTeX entry of a paper."
+    command("cite", ("_commands", "cite"), text, "+", json=False)
     for one in commands.choices.values():
-        _paper(one)
+        text = "a folder with a paper of your own; may be given again, and ICLAB_PAPERS"
+        text += " names folders for every command (this runs the code in them)"
+        one.add_argument("--paper", **many, metavar="DIR", help=text)
+        one.add_argument("--room", **many, help=argparse.SUPPRESS)
     return parser
-
-
-def _json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON array")
-
-
-def _paper(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--paper",
-        metavar="DIR",
-        action="append",
-        default=[],
-        help="a folder with a paper of your own; may be given again, and ICLAB_PAPERS"
-        " names folders for every command (this runs the code in them)",
-    )
-    parser.add_argument(
-        "--room", dest="room", action="append", default=[], help=argparse.SUPPRESS
-    )
 
 
 def _run_options(
     parser: argparse.ArgumentParser, out: str, folder: str | None = None
 ) -> None:
-    _json(parser)
-    parser.add_argument(
-        "--scale",
-        type=_scale,
-        default="desk",
-        metavar="|".join(SCALES),
-        help="how much work: seconds, minutes, or as in the papers (default: desk)",
-    )
-    parser.add_argument("--seed", type=seed, default=0, help="random seed (default: 0)")
-    parser.add_argument(
-        "--seeds",
-        type=whole_number(1),
-        metavar="N",
-        default=1,
-        help="run everything with so many seeds, from --seed on, and say how the"
-        " verdict and the numbers depend on it (default: 1)",
-    )
-    parser.add_argument("--out", metavar="DIR", help=out, default=folder)
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="say what would be run, what it would cost and where; run nothing",
-    )
-    parser.add_argument(
-        "--force", action="store_true", help="run again what the folder has already"
-    )
-    _cache(parser)
+    add = parser.add_argument
+    text = "how much work: seconds, minutes, or as in the papers (default: desk)"
+    add("--scale", type=_scale, default="desk", metavar="|".join(SCALES), help=text)
+    add("--seed", type=seed, default=0, help="random seed (default: 0)")
+    text = "run everything with so many seeds, from --seed on, and say how the verdict"
+    text += " and the numbers depend on it (default: 1)"
+    add("--seeds", type=whole_number(1), metavar="N", default=1, help=text)
+    add("--out", metavar="DIR", type=Path, help=out, default=folder)
+    text = "say what would be run, what it would cost and where; run nothing"
+    add("--dry-run", action="store_true", help=text)
+    text = "run again what the folder has already"
+    add("--force", action="store_true", help=text)
+    _cache(add)
     where = parser.add_mutually_exclusive_group()
-    where.add_argument(
-        "--jobs",
-        type=whole_number(1),
-        metavar="N",
-        help="processes to use on this machine (default: one per core)",
-    )
-    where.add_argument(
-        "--cluster",
-        metavar="ADDRESS",
-        type=_address,
-        help="run on a Dask cluster instead: tcp://HOST:PORT or a scheduler file"
-        " (needs iclab[cluster])",
-    )
+    _jobs(where.add_argument)
+    text = "run on a Dask cluster instead: tcp://HOST:PORT or a scheduler file (needs"
+    text += " iclab[cluster])"
+    where.add_argument("--cluster", metavar="ADDRESS", type=_address, help=text)
+
+
+def _jobs(add: Callable[..., Any]) -> None:
+    text = "processes to use on this machine (default: one per core)"
+    add("--jobs", type=whole_number(1), metavar="N", help=text)
+
+
+def _cache(add: Callable[..., Any]) -> None:
+    text = "folder of your own for compiled programs, which are run as they are"
+    text += " (default: $ICLAB_CACHE, or where the system keeps caches)"
+    add("--cache", metavar="DIR", type=Path, help=text)
 
 
 def _address(word: str) -> str:
     if not word:
         raise argparse.ArgumentTypeError("must be an address or a file, got ''")
     return word
-
-
-def _cache(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--cache",
-        metavar="DIR",
-        help="folder of your own for compiled programs, which are run as they are"
-        " (default: $ICLAB_CACHE, or where the system keeps caches)",
-    )
 
 
 def _scale(word: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from iclab import papers
 from iclab._files import write_whole
-from iclab.cli._mistake import UserMistake, writing
+from iclab.lab import Mistake, mistakes
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _ARXIV = re.compile(r"(?:arxiv:)?(\d{4}\.\d{4,5}|[a-z.-]+/\d{7})(?:v\d+)?", re.I)
@@ -50,7 +50,7 @@ def new(options: argparse.Namespace) -> int:
     of_paper = ("title", "author", "year", "arxiv", "out")
     given = [name for name in of_paper if getattr(options, name)]
     if given:
-        raise UserMistake(f"--{given[0]} is for `iclab new paper`")
+        raise Mistake(f"--{given[0]} is for `iclab new paper`")
     return _new_entry(options.what, options.id)
 
 
@@ -60,7 +60,7 @@ def _new_paper(options: argparse.Namespace) -> int:
     _check_key(key, package)
     root = Path(options.out or key)
     if os.path.lexists(root) and (not root.is_dir() or any(root.iterdir())):
-        raise UserMistake(f"{root} is there already: choose another folder with --out")
+        raise Mistake(f"{root} is there already: choose another folder with --out")
     ids = {kind: f"{key}/{tail}" for kind, tail in _FIRST.items()}
     entries = "".join(_entry(kind, id) for kind, id in ids.items())
     source = Path("src", package)
@@ -73,7 +73,7 @@ def _new_paper(options: argparse.Namespace) -> int:
         source / _file(ids["figure"]): _body("figure", ids["figure"]),
         Path("tests", f"test_{package}.py"): _rendered("tests.py", facts),
     }
-    with writing(root):
+    with mistakes(root):
         for name, text in files.items():
             write_whole(root / name, text)
     print(f"wrote {root}:")
@@ -90,20 +90,20 @@ def _new_paper(options: argparse.Namespace) -> int:
 def _new_entry(kind: str, id: str) -> int:
     """Add a claim or a figure to the paper that its id names."""
     if not papers.is_id(id):
-        raise UserMistake(f"an id must look like me2026/theorem-1.2, got {id!r}")
+        raise Mistake(f"an id must look like me2026/theorem-1.2, got {id!r}")
     opened = papers.find_paper(id)
     if _INSTALLED & set(opened.folder.parts):
-        raise UserMistake(
+        raise Mistake(
             f"the paper {opened.key} is installed in {opened.folder}: name the"
             " folder of its source with --paper"
         )
     if any(entry.id == id for entry in opened.entries):
-        raise UserMistake(f"{id} is there already, in {opened.folder}")
+        raise Mistake(f"{id} is there already, in {opened.folder}")
     path = opened.folder / _file(id)
     if os.path.lexists(path):
-        raise UserMistake(f"{path} is there already, and belongs to another id")
+        raise Mistake(f"{path} is there already, and belongs to another id")
     contents = _with_entry(opened.folder, _entry(kind, id))
-    with writing(opened.folder):
+    with mistakes(opened.folder):
         write_whole(path, _body(kind, id))
         write_whole(opened.folder / "contents.py", contents)
     verb = "check" if kind == "claim" else "reproduce"
@@ -124,11 +124,11 @@ def _with_entry(folder: Path, entry: str) -> str:
         if any(isinstance(one, ast.Name) and one.id == "ENTRIES" for one in targets):
             break
     else:
-        raise UserMistake(by_hand)
+        raise Mistake(by_hand)
     assert isinstance(node, (ast.Assign, ast.AnnAssign))
     value = node.value
     if not isinstance(value, (ast.Tuple, ast.List)):
-        raise UserMistake(by_hand)
+        raise Mistake(by_hand)
     # In bytes: that is how Python counts columns.
     lines = text.encode().splitlines(keepends=True)
     last = value.elts[-1] if value.elts else None
@@ -145,7 +145,7 @@ def _with_entry(folder: Path, entry: str) -> str:
     try:
         compile(changed, str(path), "exec")
     except SyntaxError:
-        raise UserMistake(by_hand) from None
+        raise Mistake(by_hand) from None
     return changed
 
 
@@ -153,7 +153,7 @@ def _facts(options: argparse.Namespace) -> dict[str, Any]:
     """What is known of the paper, for the templates."""
     title = " ".join((options.title or "").split())
     if not title:
-        raise UserMistake("a paper needs its title: --title 'What it is called'")
+        raise Mistake("a paper needs its title: --title 'What it is called'")
     authors = [" ".join(one.split()) for one in options.author] or ["Unknown Author"]
     in_key = re.search(r"(19|20)\d\d", options.id)
     this = datetime.date.today().year
@@ -163,7 +163,7 @@ def _facts(options: argparse.Namespace) -> dict[str, Any]:
         found = _ARXIV.fullmatch(options.arxiv.strip())
         if found is None:
             rule = "--arxiv must look like 2307.03576"
-            raise UserMistake(f"{rule}, got {options.arxiv!r}")
+            raise Mistake(f"{rule}, got {options.arxiv!r}")
         arxiv = found[1]
     lines = {"title": title, "author": " and ".join(authors), "year": str(year)}
     lines |= {"eprint": arxiv, "archiveprefix": "arXiv"} if arxiv else {}
@@ -183,15 +183,15 @@ def _check_key(key: str, package: str) -> None:
     from iclab.evidence import KEY_RULE, is_key
 
     if not is_key(key):
-        raise UserMistake(f"the key of a paper {KEY_RULE}, got {key!r}")
+        raise Mistake(f"the key of a paper {KEY_RULE}, got {key!r}")
     for opened in papers.every_paper():
         if opened.key == key:
-            raise UserMistake(f"{key} is the key of a paper already: {opened.origin}")
+            raise Mistake(f"{key} is the key of a paper already: {opened.origin}")
     if key in papers.TAKEN:
-        raise UserMistake(f"the key of a paper cannot be {key}")
+        raise Mistake(f"the key of a paper cannot be {key}")
     taken = keyword.iskeyword(package) or _is_module(package)
     if taken:
-        raise UserMistake(f"{package} is a name of Python's own: choose another key")
+        raise Mistake(f"{package} is a name of Python's own: choose another key")
 
 
 def _is_module(package: str) -> bool:

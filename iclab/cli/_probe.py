@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from iclab.cli._mistake import UserMistake, writing
 from iclab.cli._numbers import seed, whole_number
+from iclab.lab import Mistake, mistakes
 from iclab.show import Display, display, of
 
 if TYPE_CHECKING:
@@ -38,56 +38,28 @@ class _Named(NamedTuple):
 def add_probe(commands: Any) -> None:
     """Add the command to the others."""
     text = "Say which algorithm a model runs, with error bars."
-    parser = commands.add_parser(
-        "probe",
-        help=text,
-        description=text,
-        epilog="FILE.py:FUNCTION runs the file: do that with files that you trust."
-        " The function gets NumPy arrays (B, n, d), (B, n), (B, d) and returns (B,).",
-    )
+    end = "FILE.py:FUNCTION runs the file: do that with files that you trust. The"
+    end += " function gets NumPy arrays (B, n, d), (B, n), (B, d) and returns (B,)."
+    parser = commands.add_parser("probe", help=text, description=text, epilog=end)
     parser.set_defaults(run=probe)
     add = parser.add_argument
-    add(
-        "model",
-        metavar="MODEL",
-        help="a name from `iclab list --weights`, the folder of a run, a safetensors"
-        " file, a Hugging Face folder, FILE.py:FUNCTION, or an algorithm:"
-        f" {_ALGORITHMS}",
+    text = (
+        "a name from `iclab list --weights`, the folder of a run, a safetensors file,"
     )
-    add(
-        "--dimension",
-        type=_dimension,
-        metavar="D",
-        help="of the inputs (the model's own)",
-    )
-    add(
-        "--context",
-        type=int,
-        nargs="+",
-        metavar="M",
-        help="examples in a prompt (d, 2d and 4d, no more than in training)",
-    )
-    add(
-        "--task",
-        choices=("fixed", "random"),
-        help="x ~ N(0, I), or a covariance of its own for every prompt (as the model"
-        " was trained, or fixed)",
-    )
-    add(
-        "--variances",
-        type=float,
-        nargs="+",
-        metavar="V",
-        help="of the inputs' coordinates, in place of 1 (with --task fixed)",
-    )
+    text += " a Hugging Face folder, FILE.py:FUNCTION, or an algorithm: "
+    add("model", metavar="MODEL", help=text + _ALGORITHMS)
+    text = "of the inputs (the model's own)"
+    add("--dimension", type=_dimension, metavar="D", help=text)
+    text = "examples in a prompt (d, 2d and 4d, no more than in training)"
+    add("--context", type=int, nargs="+", metavar="M", help=text)
+    text = "x ~ N(0, I), or a covariance of its own for every prompt (as the model was"
+    text += " trained, or fixed)"
+    add("--task", choices=("fixed", "random"), help=text)
+    text = "of the inputs' coordinates, in place of 1 (with --task fixed)"
+    add("--variances", type=float, nargs="+", metavar="V", help=text)
     add("--noise", type=float, default=0.0, metavar="S", help="on the labels (0)")
-    add(
-        "--against",
-        nargs="+",
-        default=[],
-        metavar="MODEL",
-        help="other models or algorithms to measure the distance to",
-    )
+    text = "other models or algorithms to measure the distance to"
+    add("--against", nargs="+", default=[], metavar="MODEL", help=text)
     add("--heads", type=int, metavar="N", help="of a GPT-2 whose file does not say it")
     add("--prompts", type=int, default=2048, metavar="N", help="(2048)")
     add("--seed", type=seed, default=0, help="random seed (0)")
@@ -117,21 +89,19 @@ def probe(options: argparse.Namespace) -> int:
                 report=_report(show),
             )
     except ValueError as mistake:
-        raise UserMistake(str(mistake).removeprefix("probe: ")) from None
+        raise Mistake(str(mistake).removeprefix("probe: ")) from None
     record, page = found.json(), None
     if options.out is not None:
         from iclab.report import write_probe_page
 
-        with writing(options.out):
+        with mistakes(options.out):
             page = write_probe_page(record, options.out)
     if options.json:
         from iclab.cli._commands import print_json
 
         print_json(record)
-        return 0
-    print(found.summary())
-    if page is not None:
-        print(f"\npage: {page}")
+    else:
+        print(found.summary() + ("" if page is None else f"\n\npage: {page}"))
     return 0
 
 
@@ -141,11 +111,11 @@ def _named(word: str, heads: int | None = None) -> _Named:
 
     path = Path(word)
     if heads is not None and not path.exists():
-        raise UserMistake(f"--heads is for the file of a GPT-2, got {word}")
+        raise Mistake(f"--heads is for the file of a GPT-2, got {word}")
     if ".py:" in word:
         return _Named(_function(word))
     if path.suffix == ".py":
-        raise UserMistake(
+        raise Mistake(
             f"{word} is a file of Python: say which function predicts, as in"
             f" {word}:predict"
         )
@@ -160,7 +130,7 @@ def _named(word: str, heads: int | None = None) -> _Named:
         settings = shipped[short]["settings"]
         return _Named(models.shipped(short), *_training(settings))
     names = ", ".join(shipped)
-    raise UserMistake(
+    raise Mistake(
         f"no model {word!r}: give a folder, a safetensors file, FILE.py:FUNCTION, one"
         f" of {names}, or an algorithm ({_ALGORITHMS})"
     )
@@ -183,7 +153,7 @@ def _from_disk(path: Path, heads: int | None) -> _Named:
     from iclab.core import AbstractPredictor
 
     if not isinstance(model, AbstractPredictor):
-        raise UserMistake(
+        raise Mistake(
             f"{path} holds a {type(model).__name__}, which answers no single prompt:"
             " `models.OnPrompts` makes it a predictor"
         )
@@ -207,7 +177,7 @@ def _function(word: str) -> Any:
     file, _, name = word.rpartition(":")
     path = Path(file)
     if not path.is_file():
-        raise UserMistake(f"no file {file}")
+        raise Mistake(f"no file {file}")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
@@ -218,10 +188,10 @@ def _function(word: str) -> Any:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         words = " ".join(f"{type(error).__name__}: {error}".split())
-        raise UserMistake(f"{file} cannot be run: {words}") from None
+        raise Mistake(f"{file} cannot be run: {words}") from None
     function = getattr(module, name, None)
     if not callable(function):
-        raise UserMistake(f"{file} has no function {name!r}")
+        raise Mistake(f"{file} has no function {name!r}")
     return Foreign(function)
 
 
@@ -251,13 +221,13 @@ def _algorithm(word: str) -> "AbstractPredictor | None":
     except ValueError:
         values = None
     if values is None or len(values) not in count:
-        raise UserMistake(f"{word!r} is no algorithm: they are {_ALGORITHMS}")
+        raise Mistake(f"{word!r} is no algorithm: they are {_ALGORITHMS}")
     return make(*values)
 
 
 def _whole(value: float) -> int:
     if not 1 <= value <= _MOST_STEPS or value != int(value):
-        raise UserMistake(
+        raise Mistake(
             f"a number of steps must be a whole number from 1 to {_MOST_STEPS},"
             f" got {value:g}"
         )
@@ -274,14 +244,14 @@ def _task(options: argparse.Namespace, named: _Named) -> "AbstractTask":
     if d is None:
         d = len(options.variances) if options.variances else own
     if d is None:
-        raise UserMistake("give --dimension: a function does not say it")
+        raise Mistake("give --dimension: a function does not say it")
     law = options.task or named.covariance or "fixed"
     if options.variances:
         if len(options.variances) != d:
             found = len(options.variances)
-            raise UserMistake(f"--variances must be {d} numbers, got {found}")
+            raise Mistake(f"--variances must be {d} numbers, got {found}")
         if options.task == "random":
-            raise UserMistake("--variances belong to --task fixed")
+            raise Mistake("--variances belong to --task fixed")
         covariance = jnp.diag(jnp.array(options.variances))
         return LinearRegression(covariance, noise_std=options.noise)
     if law == "fixed":

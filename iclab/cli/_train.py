@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from iclab.cli._mistake import UserMistake, writing
 from iclab.cli._numbers import seed
+from iclab.lab import Mistake, mistakes
 from iclab.show import tell
 
 # What is left in the folder at the end, beside metrics and checkpoints.
@@ -103,7 +103,7 @@ def train(options: argparse.Namespace) -> int:
         tell(f"iclab train: {str(explosion).removeprefix('train: ')}")
         return 1
     except ValueError as mistake:
-        raise UserMistake(str(mistake)) from None
+        raise Mistake(str(mistake)) from None
     if result.stopped_by is not None:
         print(
             f"stopped by {result.stopped_by} after step {result.step:,} of"
@@ -123,7 +123,7 @@ def _see_place(out: Path, *, resume: bool) -> None:
     from iclab.training import Checkpoints
 
     resumed = resume and bool(Checkpoints(out / "checkpoints").steps())
-    with writing(f"to {out}"):
+    with mistakes(f"to {out}"):
         out.mkdir(parents=True, exist_ok=True)
         own(out, _FILES, known=_FILES if resumed else ())
 
@@ -132,14 +132,14 @@ def _keep_programs(options: argparse.Namespace) -> None:
     """Let a run that is killed before its first checkpoint not compile again."""
     import jax
 
-    from iclab.cli._run import open_cache
+    from iclab.lab import open_cache
     from iclab.runs import keep_programs
 
     # Whoever has told JAX where to keep its programs is not contradicted.
     told = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
     if options.cache is None and told:
         return
-    cache = open_cache(options)
+    cache = open_cache(options.cache, lambda text: tell(f"iclab train: {text}"))
     if cache is not None:
         keep_programs(cache)
 
@@ -169,7 +169,7 @@ def _finish(
         text = json.dumps(manifest, indent=1) + "\n"
         write_whole(out / _FILES[1], text, durable=True)
     except OSError as error:
-        raise UserMistake(f"cannot write to {out}: {error.strerror}") from None
+        raise Mistake(f"cannot write to {out}: {error.strerror}") from None
 
 
 def _command(id: str, settings: Mapping[str, Any]) -> str:

@@ -124,9 +124,10 @@ def setting_text(value: Any) -> str:
         return ",".join(map(setting_text, value))
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, float):
-        return repr(float(value)).removesuffix(".0")
-    return str(value)
+    if not isinstance(value, float):
+        return str(value)
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
 
 
 def _parsed(value: Any, hint: Any) -> Any:

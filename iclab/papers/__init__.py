@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     )
     from iclab.papers._jobs import (
         claim_job as claim_job,
+        drawn as drawn,
         failed_record as failed_record,
         figure_jobs as figure_jobs,
         figure_record as figure_record,
-        finish_figure as finish_figure,
         judged as judged,
         prediction_job as prediction_job,
     )

@@ -2,8 +2,8 @@
 
 import csv
 import dataclasses
+import io
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,40 +132,29 @@ def judged(entry: Entry, tables: Tables) -> FigureResult:
 
 
 @checked
-def finish_figure(
-    entry: Entry,
-    tables: Mapping[str, Mapping[str, Any]],
-    folder: Path,
-) -> tuple[FigureResult, list[str]]:
-    """Judge a figure, draw it and write its pictures and data into `folder`."""
+def drawn(entry: Entry, tables: Tables) -> dict[str, bytes]:
+    """A figure's pictures and data: what each file holds, by its name in a folder."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure = load_figure(entry)
-    result = judge_figure(figure, tables, exploratory=entry.is_variant)
-    target = folder / entry.paper
-    target.mkdir(parents=True, exist_ok=True)
-    stem = target / entry.id.partition("/")[2]
     # A `matplotlibrc` in the current folder may be a stranger's: it starts no LaTeX.
     with matplotlib.rc_context({"text.usetex": False}):
-        picture = draw_figure(figure, tables)
+        picture = draw_figure(load_figure(entry), tables)
     # Laid out once for all formats: that takes longer than drawing them.
     picture.draw_without_rendering()
     picture.set_layout_engine(None)
     box = picture.get_tightbbox().padded(matplotlib.rcParams["savefig.pad_inches"])
-    files = []
-    for suffix, metadata in _FORMATS.items():
-        path = stem.with_name(f"{stem.name}.{suffix}")
+    files = {}
+    for kind, metadata in _FORMATS.items():
+        file, how = io.BytesIO(), {"format": kind, "metadata": dict(metadata)}
         with matplotlib.rc_context({"svg.hashsalt": entry.id}):
-            picture.savefig(path, bbox_inches=box, metadata=dict(metadata))
-        files.append(path)
+            picture.savefig(file, bbox_inches=box, **how)
+        files[kind] = file.getvalue()
     plt.close(picture)
-    data = stem.with_name(f"{stem.name}.csv")
-    _write_csv(data, tables)
-    names = [path.relative_to(folder.parent).as_posix() for path in [*files, data]]
-    return result, names
+    files["csv"] = _csv(tables).encode()
+    return {f"figures/{entry.id}.{kind}": data for kind, data in files.items()}
 
 
 def draw_figure(figure: Figure, tables: Tables) -> "matplotlib.figure.Figure":
@@ -211,13 +200,14 @@ def figure_record(
     )
 
 
-def _write_csv(path: Path, tables: Mapping[str, Mapping[str, Any]]) -> None:
+def _csv(tables: Tables) -> str:
     """All tables in long form: one row a number, whatever the arrays' shapes."""
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["table", "column", "index", "value"])
-        for table, columns in tables.items():
-            for column, values in columns.items():
-                for index, value in np.ndenumerate(np.asarray(values)):
-                    place = " ".join(map(str, index))
-                    writer.writerow([table, column, place, value.item()])
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow(["table", "column", "index", "value"])
+    for table, columns in tables.items():
+        for column, values in columns.items():
+            for index, value in np.ndenumerate(np.asarray(values)):
+                place = " ".join(map(str, index))
+                writer.writerow([table, column, place, value.item()])
+    return file.getvalue()

@@ -174,7 +174,7 @@ def _offered(problems: list[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
     for package, owner in offered_by_packages():
         yield package, f"the package {owner}", ""
     environment = [(folder, VARIABLE, "") for folder in named_folders()]
-    flags = [(folder, "--paper", f"--paper {folder}") for folder in _named]
+    flags = [(folder, "named", f"--paper {folder}") for folder in _named]
     here = [(folder, "here", "") for folder in _here_folders]
     for folder, by, flag in [*environment, *flags, *here]:
         origin = f"{folder} ({by})"

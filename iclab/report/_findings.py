@@ -112,7 +112,7 @@ def _item(record: Finding) -> Item:
     """The record with its entry; of an unknown paper, with what it says itself."""
     try:
         (entry,) = select([record.id.partition("@")[0]])
-        entry = dataclasses.replace(record.told(entry), id=record.id)
+        entry = dataclasses.replace(record.with_numbers(entry), id=record.id)
     except UnknownId:
         entry = Entry(record.id, record.kind, record.id, record.statement)
     run = Run(record.folder or Path(), Facts(), {record.id: record})

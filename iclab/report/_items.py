@@ -246,7 +246,7 @@ def _items_of(entry: Entry, run: Run) -> list[Item]:
     found = []
     for id in [entry.id, *others]:
         record = run.records.get(id)
-        told = entry.filled({}) if record is None else record.told(entry)
+        told = entry.filled({}) if record is None else record.with_numbers(entry)
         found.append(Item(dataclasses.replace(told, id=id), record, run))
     return found
 

@@ -149,7 +149,7 @@ class Record:
         found = [name for name in self.files if name.endswith(f".{kind}")]
         return found[0] if found else None
 
-    def told(self, entry: Entry) -> Entry:
+    def with_numbers(self, entry: Entry) -> Entry:
         """The entry with the numbers of this record in its texts.
 
         Without them where they are not such as the texts ask for.
@@ -221,7 +221,7 @@ def claim_record(
     found = {name: result[name] for name in names if name in result}
     found |= {"id": entry.id, "kind": "claim", "statement": entry.statement}
     record = read_record(found | {"seed": seed, "scale": scale}, "result")
-    told = record.told(entry)
+    told = record.with_numbers(entry)
     return dataclasses.replace(record, **{name: getattr(told, name) for name in _TEXTS})
 
 

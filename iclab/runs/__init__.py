@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Outcome as Outcome,
         Progressed as Progressed,
         Started as Started,
+        here as here,
     )
     from iclab.runs._function_code import function_digest as function_digest
     from iclab.runs._job import Device as Device, Job as Job, Result as Result

@@ -1,7 +1,7 @@
 """The command line, as a user meets it."""
 
-import argparse
 import errno
+import functools
 import importlib
 import json
 import os
@@ -14,15 +14,16 @@ from pathlib import Path
 import pytest
 
 import iclab
-from iclab import papers
-from iclab.cli import _run as _run_module, main
+from iclab import cli, papers
 from iclab.evidence import Claim, Entry, Measured
-from iclab.runs import Cache, EngineProblem, Processes
+from iclab.runs import Cache, EngineProblem, here
 from tests.cli.cheap import complaints
 from tests.report import example
 
 CLAIMS = [entry for entry in papers.select() if entry.kind == "claim"]
 QUICK = "zhang2023/section-5.1-determinant"
+# In this process: others would load JAX once more for each test.
+main = functools.partial(cli.main, engine=here)
 
 
 def _run(*words: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -36,12 +37,6 @@ def _run(*words: str, folder: Path | None = None) -> subprocess.CompletedProcess
         env=environment,
         timeout=120,
     )
-
-
-@pytest.fixture(autouse=True)
-def here(monkeypatch):
-    """Do the work in this process: others would load JAX once more for each test."""
-    monkeypatch.setattr("iclab.cli._run.engine", lambda options, cache: None)
 
 
 @pytest.fixture
@@ -216,7 +211,7 @@ def test_reproduce_leaves_its_results(tmp_path, capsys):
     assert item.startswith(f"holds      {QUICK}  ")
     assert title == "slowest, all jobs of an item together:"
     assert re.fullmatch(rf" +[0-9.]+ s  {QUICK}", slow)
-    assert store == "from the store: 0 of 1"
+    assert store == "cached: 0 of 1"
     assert results == f"results: {out / 'results.json'}"
     missing = len(papers.select()) - 1
     page = out / "report" / "index.html"
@@ -234,8 +229,8 @@ def test_reproduce_leaves_its_results(tmp_path, capsys):
     # Once more: nothing is computed, and nothing but times is new.
     assert main(words) == 0
     first, *rest = capsys.readouterr().out.splitlines()
-    assert first == f"{item}, from the store"
-    assert rest[0] == "from the store: 1 of 1"
+    assert first == f"{item}, cached"
+    assert rest[0] == "cached: 1 of 1"
     again = json.loads((out / "results.json").read_text())
     assert again["results"] == run["results"]
 
@@ -283,56 +278,28 @@ def test_a_full_disk_is_one_line(tmp_path, capsys, fake, monkeypatch, name, what
     assert not list(tmp_path.glob("**/.*.draft"))
 
 
-def test_an_engine_that_fails_keeps_what_was_done(tmp_path, capsys, fake, monkeypatch):
+def test_an_engine_that_fails_keeps_what_was_done(tmp_path, capsys, fake):
     fake()
-    run_jobs = _run_module.run_jobs
 
-    def breaks(*args, **kwargs):
-        yield from run_jobs(*args, **kwargs)
+    def breaks(jobs):
+        yield from here(jobs)
         raise EngineProblem("the cluster is gone")
 
-    monkeypatch.setattr(_run_module, "run_jobs", breaks)
-    assert main(["reproduce", QUICK, "--out", str(tmp_path)]) == 2
+    words = ["reproduce", QUICK, "--out", str(tmp_path)]
+    assert cli.main(words, engine=breaks) == 2
     error = complaints(capsys.readouterr().err)
     assert error == "iclab reproduce: the cluster is gone\n"
     (record,) = json.loads((tmp_path / "results.json").read_text())["results"]
     assert record["verdict"] == "holds"
 
 
-def test_where_the_jobs_run(monkeypatch, tmp_path):
-    monkeypatch.undo()  # the real choice of an engine
-    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
-    options = argparse.Namespace(cluster=None, jobs=None, cache=None)
-    here = _run_module.engine(options, None)
-    assert isinstance(here, Processes)
-    assert here.count == _run_module.usable_cores()
-    cache = Cache(tmp_path / "own")
-    options = argparse.Namespace(cluster=None, jobs=3, cache=None)
-    here = _run_module.engine(options, cache)
-    assert isinstance(here, Processes)
-    assert (here.count, here.cache) == (3, cache.programs)
-    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "elsewhere")
-    here = _run_module.engine(options, cache)
-    assert isinstance(here, Processes)
-    assert here.cache is None
-
-
-def test_results_and_compiled_programs_lie_apart(tmp_path, monkeypatch):
-    monkeypatch.undo()
-    seen = []
-
-    def engine(options, cache):
-        seen.append((cache.root, _run_module.Processes(1, cache=cache.programs).cache))
-
-    monkeypatch.setattr("iclab.cli._run.engine", engine)
+def test_results_and_compiled_programs_lie_apart(tmp_path):
     out, own = tmp_path / "out", tmp_path / "own"
     (out / "compiled").mkdir(parents=True)
     (out / "compiled" / "planted").write_bytes(b"machine code")
     words = ["reproduce", QUICK, "--scale", "smoke", "--out", str(out)]
     assert main([*words, "--cache", str(own)]) == 0
-    ((root, programs),) = seen
-    assert root == own
-    assert programs.parent.parent == own
+    assert (own / "programs").is_dir()
     assert sorted(path.name for path in out.iterdir() if path.name[0] != ".") == [
         *("compiled", "report", "results.json", "store")
     ]
@@ -532,12 +499,11 @@ def test_no_command_is_help(capsys):
     assert capsys.readouterr().out.startswith("usage: iclab ")
 
 
-def test_interrupt_exits_with_130(capsys, monkeypatch):
-    def interrupt(*args, **kwargs):
+def test_interrupt_exits_with_130(capsys):
+    def interrupt(jobs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_run_module, "run_jobs", interrupt)
-    assert main(["check", QUICK]) == 130
+    assert cli.main(["check", QUICK], engine=interrupt) == 130
     assert capsys.readouterr().err == "iclab check: interrupted\n"
 
 

@@ -61,17 +61,17 @@ def test_a_second_run_computes_draws_and_loads_nothing(tmp_path):
     words = ("reproduce", "--out", "out", "--jobs", "2")
     first = cheap.run(tmp_path, *words, cwd=tmp_path)
     assert first.returncode == 0, first.stderr
-    assert "from the store: 0 of 3\n" in first.stdout
+    assert "cached: 0 of 3\n" in first.stdout
     before = {p: p.stat().st_ino for p in (tmp_path / "out" / "figures").rglob("*.*")}
     assert {path.suffix for path in before} == {".svg", ".pdf", ".png", ".csv", ".json"}
     profiled = cheap.environment(PYTHONPROFILEIMPORTTIME="1")
     again = cheap.run(tmp_path, *words, cwd=tmp_path, env=profiled)
     assert again.returncode == 0, again.stderr
-    assert "from the store: 3 of 3\n" in again.stdout
+    assert "cached: 3 of 3\n" in again.stdout
     assert "slowest" not in again.stdout
     assert {path: path.stat().st_ino for path in before} == before
     loaded = {line.rpartition("|")[2].strip() for line in again.stderr.splitlines()}
-    assert "iclab.report" in loaded
+    assert "iclab.report._build" in loaded
     assert not loaded & {"jax", "matplotlib", "items.figure_quick", "distributed"}
     # A picture that was changed, or is gone, is drawn again as it was.
     folder = tmp_path / "out" / "figures" / "ahn2023"
@@ -216,7 +216,7 @@ def test_a_signal_leaves_what_is_done(tmp_path, number):
     # The same command continues.
     cheap.write_items(tmp_path, 2, odd={"yang2024/a": "pass", "yang2024/b": "pass"})
     done = cheap.run(tmp_path, *words)
-    assert "from the store: 2 of 4\n" in done.stdout
+    assert "cached: 2 of 4\n" in done.stdout
     assert done.returncode == 0
 
 

@@ -122,7 +122,7 @@ sys.exit(main(sys.argv[2:]))
         ("iclab.cli._train", ["list"]),
         ("iclab.papers._opening", ["list"]),
         ("iclab.papers.yang2024.contents", ["list"]),
-        ("iclab.cli._reproduce", ["check", QUICK]),
+        ("iclab.lab._run", ["check", QUICK]),
         ("numpy", ["check", QUICK]),
         ("jax", ["probe", "least-squares"]),
         ("iclab.training", ["train", "zhang2023/gpt2", "--out", "unused"]),

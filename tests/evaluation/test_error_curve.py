@@ -120,8 +120,8 @@ def test_refusals():
     ):
         run([])
     with refused(
-        "error_curve: `lengths` must be an integer of at most 16,777,216,"
-        " got 1073741824"
+        "error_curve: `lengths` must be an integer of at most 16,777,216, got"
+        " 1073741824"
     ):
         run([1, 2**30])
     with refused("error_curve: `level` must be between 0 and 1, got 1.5"):

@@ -91,7 +91,7 @@ def test_a_job_names_the_function_that_computes():
     assert job.config["compute"] == "iclab.papers.ahn2023.figure_2:compute"
 
 
-def test_a_figure_is_laid_out_once_for_all_its_formats(tmp_path, monkeypatch):
+def test_a_figure_is_laid_out_once_for_all_its_formats(monkeypatch):
     from matplotlib.layout_engine import ConstrainedLayoutEngine as Engine
 
     calls, execute = [], Engine.execute
@@ -105,11 +105,7 @@ def test_a_figure_is_laid_out_once_for_all_its_formats(tmp_path, monkeypatch):
         name: compute_table(job.config, job.seed)
         for name, job in _figure_jobs(entry.id).items()
     }
-    _, names = papers.finish_figure(entry, tables, tmp_path / "figures")
+    files = papers.drawn(entry, tables)
     assert len(calls) == 1
-    assert sorted(name.rpartition(".")[2] for name in names) == [
-        "csv",
-        "pdf",
-        "png",
-        "svg",
-    ]
+    kinds = ("svg", "pdf", "png", "csv")
+    assert list(files) == [f"figures/{entry.id}.{kind}" for kind in kinds]

@@ -90,8 +90,8 @@ def test_two_papers_with_one_key(registry, tmp_path):
     with pytest.raises(papers.PaperProblem) as problem:
         papers.open_papers([one, two])
     assert str(problem.value) == (
-        f"two papers have the key twice2026: that of {one} (--paper) and that of {two}"
-        " (--paper); leave one out"
+        f"two papers have the key twice2026: that of {one} (named) and that of {two}"
+        " (named); leave one out"
     )
 
 
@@ -131,7 +131,7 @@ def test_a_room_that_is_not_right_is_one_line_and_the_rest_works(
     folder = write_paper(tmp_path, "wrong2026")
     edit(folder, file, old, new)
     (problem,) = papers.open_papers([folder])
-    origin = f"wrong2026 of {folder} (--paper)"
+    origin = f"wrong2026 of {folder} (named)"
     assert problem == f"the paper {origin} cannot be opened: {reason}"
     assert "zhang2023" in _keys()
     assert "wrong2026" not in _keys()
@@ -164,7 +164,7 @@ def test_folders_that_are_no_papers(registry, tmp_path):
         odd: "its name 'odd-2026' is no name of a Python package",
     }
     for folder, reason in reasons.items():
-        expected = f"the paper {folder} (--paper) cannot be opened: {reason}"
+        expected = f"the paper {folder} (named) cannot be opened: {reason}"
         assert papers.open_papers([folder])[-1] == expected
 
 
@@ -279,7 +279,7 @@ def test_a_room_that_did_not_open_says_why(registry, tmp_path):
     edit(folder, "contents.py", "ENTRIES = (", "entries = shut\nENTRIES = (")
     papers.open_papers([folder])
     reason = (
-        f"the paper shut2026 of {folder} (--paper) cannot be opened: NameError: name"
+        f"the paper shut2026 of {folder} (named) cannot be opened: NameError: name"
         " 'shut' is not defined (contents.py, line 9)"
     )
     for word in ("shut2026", "shut2026/theorem-1.2"):

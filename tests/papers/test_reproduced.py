@@ -63,7 +63,7 @@ def test_the_command_ends_well(reproduced):
     assert reproduced.code == 0, reproduced.errors
     assert complaints(reproduced.errors) == ""
     *_, store, results, summary = reproduced.text.splitlines()
-    assert store == f"from the store: 0 of {len(papers.select())}"
+    assert store == f"cached: 0 of {len(papers.select())}"
     assert results == f"results: {reproduced.folder / 'results.json'}"
     found = Counter(record.verdict for record in reproduced.records.values())
     counts = (

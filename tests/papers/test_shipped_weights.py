@@ -8,7 +8,7 @@ import jax
 import pytest
 
 from iclab import models
-from iclab.cli._main import _parser as parser
+from iclab.cli import parser
 from iclab.evidence import figure_of
 from iclab.models import _files
 from iclab.papers.zhang2023 import figure_1

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import functools
 import importlib
 import json
 import random
@@ -11,14 +12,15 @@ from typing import Any
 
 import pytest
 
-from iclab import papers
+from iclab import cli, papers
 from iclab._files import signed
-from iclab.cli import main
 from iclab.evidence import Claim, Measured
 from iclab.results import read_run
+from iclab.runs import here
 from tests.report import example
 
 QUICK = "zhang2023/section-5.1-determinant"
+main = functools.partial(cli.main, engine=here)  # the work is done in this process
 ODD: tuple[Any, ...] = (
     None, True, -1, 0, 1.5, 10**400, float("nan"), float("inf"), "", "word", "\ud800",
     "<script>alert(1)</script>", "2025-13-45", "../../x", [], [1], [[]], [[1, 2], [3]],
@@ -142,7 +144,6 @@ def test_showing_damaged_results(tmp_path, capsys):
 
 def test_going_on_in_a_damaged_folder(tmp_path, capsys, monkeypatch, tmp_path_factory):
     monkeypatch.setenv("ICLAB_CACHE", str(tmp_path_factory.mktemp("cache")))
-    monkeypatch.setattr("iclab.cli._run.engine", lambda options, cache: None)
     claim = Claim(
         QUICK,
         lambda scale: {"only": 0},
@@ -224,5 +225,5 @@ def test_numbers_that_the_texts_cannot_take(tmp_path):
         damaged = _whole()
         damaged["results"][0]["numbers"] = {"size": number}
         _write(tmp_path, damaged)
-        told = read_run(tmp_path).records[example.HOLDS].told(entry)
+        told = read_run(tmp_path).records[example.HOLDS].with_numbers(entry)
         assert told.statement.startswith("It is small")

@@ -1,5 +1,6 @@
 """Folders of results that someone else has made, or has changed."""
 
+import functools
 import importlib
 import json
 import os
@@ -9,23 +10,18 @@ from typing import Any
 
 import pytest
 
-from iclab import papers
+from iclab import cli, papers
 from iclab._files import signed
-from iclab.cli import main
 from iclab.evidence import Claim, Measured
 from iclab.results import NoResults, load
+from iclab.runs import here
 from tests.report import example
 
 QUICK = "zhang2023/section-5.1-determinant"
+main = functools.partial(cli.main, engine=here)  # the work is done in this process
 RUN = ("reproduce", QUICK, "--scale", "smoke", "--out")
 CHECK = ("check", QUICK, "--scale", "smoke", "--out")
 SECRET = '<svg xmlns="http://www.w3.org/2000/svg">secret</svg>'
-
-
-@pytest.fixture(autouse=True)
-def here(monkeypatch):
-    """Do the work in this process."""
-    monkeypatch.setattr("iclab.cli._run.engine", lambda options, cache: None)
 
 
 @pytest.fixture
@@ -221,7 +217,7 @@ def test_an_edited_result_is_found_out(tmp_path, quick, capsys, change, reason):
     for there in (False, True):
         assert main([*CHECK, str(tmp_path)]) == 0
         out, error = capsys.readouterr()
-        assert (", from the store" in out) == there
+        assert (", cached" in out) == there
         said = f"is not used: it was altered: {reason}; computed again"
         assert (said in error) != there
 
@@ -250,7 +246,7 @@ def test_keys_that_cannot_be_are_computed_again(tmp_path, quick, capsys, change)
     for there in (False, True):
         assert main([*CHECK, str(tmp_path)]) == 0
         out, error = capsys.readouterr()
-        assert (", from the store" in out) == there
+        assert (", cached" in out) == there
         assert ("is not used" in error) != there
 
 
@@ -287,7 +283,7 @@ def test_a_claim_predicts_what_it_does_today(
     for there in (False, True):
         assert main([*CHECK, str(out)]) == 0
         words, error = capsys.readouterr()
-        assert (", from the store" in words) == there
+        assert (", cached" in words) == there
         assert (reason in error) != there
         assert ("; computed again" in error) != there
 
@@ -304,7 +300,7 @@ def test_an_honest_folder_from_elsewhere_is_believed(
     for error in (said, ""):
         assert main([*CHECK, str(out)]) == 0
         found = capsys.readouterr()
-        assert ", from the store" in found.out
+        assert ", cached" in found.out
         assert found.err == error
 
 
@@ -323,7 +319,7 @@ def test_what_predicts_nothing_today_is_not_believed(
     capsys.readouterr()
     assert main([*CHECK, str(out)]) == 0
     words, error = capsys.readouterr()
-    assert ", from the store" not in words
+    assert ", cached" not in words
     reason = "it predicts nothing: RuntimeError: no idea; computed again"
     assert f"is not used: {reason}" in error
 
@@ -354,7 +350,7 @@ def test_a_manifest_tells_of_the_job_and_of_times_that_can_be(
     for there in (False, True):
         assert main([*CHECK, str(tmp_path)]) == 0
         out, error = capsys.readouterr()
-        assert (", from the store" in out) == there
+        assert (", cached" in out) == there
         assert (f"is not used: {reason}; computed again" in error) != there
 
 

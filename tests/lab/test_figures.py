@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from iclab import papers
-from iclab.cli import _figures
-from iclab.cli._figures import FigureFolder
-from iclab.cli._mistake import UserMistake
-from iclab.evidence import Evidence, Figure, Scale
+from iclab.evidence import Evidence, Figure
+from iclab.lab import Request, _figures
+from iclab.lab._figures import Figures
 from iclab.runs import Cache
 
 (ENTRY,) = papers.select(["ahn2023/figure-1"])
@@ -31,30 +30,30 @@ def _compute(settings, key):
 
 @pytest.fixture
 def loaded(monkeypatch):
-    """Replace a figure; the list tells how often it was loaded."""
+    """Replace a figure; the list tells how often it was planned or drawn."""
     settings = {"run": {"shipped": True, "value": 1}, "other": {"value": [1, 2]}}
+    times: list[str] = []
     figure = Figure(
         ENTRY.id,
         "title",
-        lambda scale: settings,
+        lambda scale: (times.append("planned"), settings)[1],
         _compute,
-        _draw,
+        lambda tables: (times.append("drawn"), _draw(tables))[1],
         lambda tables: [Evidence("It is there", 1.0, ">=", 0.5)],
     )
-    times = []
-
-    def load(entry):
-        times.append(entry.id)
-        return figure
-
-    monkeypatch.setattr("iclab.papers._jobs.load_figure", load)
+    monkeypatch.setattr("iclab.papers._jobs.load_figure", lambda entry: figure)
     return times
 
 
-def _finish(folder, scale: Scale = "smoke", seed=0, **more):
-    figures = FigureFolder(folder, scale, seed, **more)
-    jobs = figures.jobs(ENTRY)
-    result, files, settle = figures.finish(ENTRY, TABLES)
+def _figures_in(folder, cache=None, **asked) -> Figures:
+    how: Any = {"scale": "smoke", **asked}
+    return Figures(Request(command="reproduce", out=folder, **how), cache)
+
+
+def _finish(folder, cache=None, **asked):
+    figures = _figures_in(folder, cache, **asked)
+    jobs = figures.jobs(ENTRY, asked.get("seed", 0))
+    result, files, settle = figures.finish(ENTRY, TABLES, lambda word: None)
     assert settle()
     return jobs, result, files
 
@@ -148,8 +147,8 @@ def test_a_manifest_in_doubt_is_drawn_again(tmp_path, loaded, text):
     _finish(tmp_path)
     path = tmp_path / "figures" / "ahn2023" / "figure-1.json"
     path.write_text(text)
-    figures = FigureFolder(tmp_path, "smoke", 0)
-    *_, settle = figures.finish(ENTRY, TABLES)
+    figures = _figures_in(tmp_path)
+    *_, settle = figures.finish(ENTRY, TABLES, lambda word: None)
     assert settle()
     assert len(loaded) == 3
     assert [problem.startswith(f"{path}: ") for problem in figures.problems] == [True]
@@ -177,8 +176,8 @@ def test_another_version_of_the_manifest_is_no_damage(tmp_path, loaded):
     _finish(tmp_path)
     path = tmp_path / "figures" / "ahn2023" / "figure-1.json"
     path.write_text(path.read_text().replace('"format": 4', '"format": 3'))
-    figures = FigureFolder(tmp_path, "smoke", 0)
-    figures.finish(ENTRY, TABLES)
+    figures = _figures_in(tmp_path)
+    figures.finish(ENTRY, TABLES, lambda word: None)
     assert figures.problems == []
 
 
@@ -187,8 +186,8 @@ def test_pictures_that_were_altered_are_drawn_again(tmp_path, loaded):
     path = tmp_path / "figures" / "ahn2023" / "figure-1.svg"
     before = path.read_bytes()
     path.write_bytes(b"something else")
-    figures = FigureFolder(tmp_path, "smoke", 0)
-    *_, settle = figures.finish(ENTRY, TABLES)
+    figures = _figures_in(tmp_path)
+    *_, settle = figures.finish(ENTRY, TABLES, lambda word: None)
     assert settle()
     assert path.read_bytes() == before
     assert "not as it was written: figures/ahn2023/figure-1.svg" in figures.problems[0]
@@ -196,18 +195,8 @@ def test_pictures_that_were_altered_are_drawn_again(tmp_path, loaded):
 
 def test_pictures_of_another_run_are_noticed(tmp_path, loaded):
     _finish(tmp_path)
-    figures = FigureFolder(tmp_path, "smoke", 0)
-    *_, settle = figures.finish(ENTRY, TABLES)
+    figures = _figures_in(tmp_path)
+    *_, settle = figures.finish(ENTRY, TABLES, lambda word: None)
     path = tmp_path / "figures" / "ahn2023" / "figure-1.json"
     path.write_text(path.read_text().replace('"source": "', '"source": "f'))
     assert not settle()
-
-
-def test_no_room_to_draw_is_the_users_to_put_right(tmp_path, loaded, monkeypatch):
-    def full(*_):
-        raise OSError(_figures.errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("iclab.papers.finish_figure", full)
-    monkeypatch.setattr(_figures, "_code", lambda entry: "code")
-    with pytest.raises(UserMistake, match=r"cannot draw in .*: No space left"):
-        FigureFolder(tmp_path, "smoke", 0).finish(ENTRY, TABLES)

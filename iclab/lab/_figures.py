@@ -5,12 +5,10 @@ is imported or called.
 """
 
 import dataclasses
-import errno
 import functools
 import hashlib
 import importlib.metadata
 import json
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,60 +17,44 @@ import numpy as np
 
 from iclab import papers
 from iclab._files import sha256
-from iclab.cli._mistake import UserMistake
-from iclab.evidence import (
-    Entry,
-    FigureResult,
-    Scale,
-    setting_text,
-)
+from iclab.evidence import Entry, FigureResult, Tables, setting_text
+from iclab.lab._request import Request
 from iclab.results import Drawn, Wrong, altered, note_made, read_drawn, write_drawn
-from iclab.runs import Cache, Device, Job, code_digest
+from iclab.runs import Cache, Job, code_digest
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
-
-Tables = Mapping[str, Mapping[str, Any]]
 # The verdict, the files' names, and what puts the files in their place.
 Finished = tuple[FigureResult, list[str], Callable[[], bool]]
 
 
-class FigureFolder:
-    """The figures of a results folder, at a scale and with a seed."""
+class Figures:
+    """The figures of a request, in the folder that keeps them."""
 
-    def __init__(
-        self,
-        folder: Path,
-        scale: Scale,
-        seed: int,
-        *,
-        retrain: bool = False,
-        changes: Mapping[str, Any] = {},
-        cache: Cache | None = None,
-        device: Device = "cpu",
-        precision: str | None = None,
-    ):
-        self._folder, self._cache, self._changes = folder, cache, changes
+    def __init__(self, request: Request, cache: Cache | None = None):
+        self._request, self._cache = request, cache
+        self._folder = request.out or Path()
+        self._changes = request.changes
         self.problems: list[str] = []
-        self._settings: dict[str, Any] = {"scale": scale, "seed": seed}
-        self._settings |= {"retrain": retrain}
-        self._settings |= {} if device == "cpu" else {"device": device}
-        self._settings |= {} if precision is None else {"precision": precision}
+        self._made: dict[str, Any] = {"scale": request.scale, "seed": request.seed}
+        self._made |= {"retrain": request.retrain}
+        self._made |= {} if request.device == "cpu" else {"device": request.device}
+        if request.precision is not None:
+            self._made["precision"] = request.precision
 
-    def jobs(self, entry: Entry, seed: int | None = None) -> dict[str, Job]:
+    def jobs(self, entry: Entry, seed: int) -> dict[str, Job]:
         """The jobs of a figure, without loading its code where that is as it was.
 
         They come from the catalogue, or from the user's own cache of what that said.
         The folder has no say in what they call.
         """
-        own = self._settings if seed is None else {**self._settings, "seed": seed}
+        made = {**self._made, "seed": seed}
         if self._cache is None or self._changes:
-            return papers.figure_jobs(entry, **own, changes=self._changes)
-        settings = json.dumps(own, sort_keys=True)
+            return papers.figure_jobs(entry, **made, changes=self._changes)
+        settings = json.dumps(made, sort_keys=True)
         key = f"jobs of {entry.id} {settings} {_code(entry)}"
         noted = self._cache.note(key)
         if noted is not None:
             return {name: _job(fields) for name, fields in noted.items()}
-        jobs = papers.figure_jobs(entry, **own)
+        jobs = papers.figure_jobs(entry, **made)
         note = {name: dataclasses.asdict(job) for name, job in jobs.items()}
         # Settings that JSON would change (a tuple) are planned anew each time.
         again = json.loads(json.dumps(note))
@@ -87,53 +69,35 @@ class FigureFolder:
         """
         if not entry.is_variant:
             return {}
-        scale = self._settings["scale"]
-        own = papers.load_figure(entry).own_changes(scale, self._changes)
+        figure = papers.load_figure(entry)
+        own = figure.own_changes(self._request.scale, self._changes)
         return {name: setting_text(_names_only(value)) for name, value in own.items()}
 
     def finish(
-        self,
-        entry: Entry,
-        tables: Tables,
-        state: Callable[[str], None] = lambda word: None,
+        self, entry: Entry, tables: Tables, state: Callable[[str], None]
     ) -> Finished:
         """Judge a figure and draw it, or find that this has been done."""
         source = _source(entry, tables)
         there = self._drawn(entry)
         if there is not None and there.source == source:
-            names = list(there.files)
-            return there.result, names, lambda: self._settled(entry, source)
+            found, names = there.result, list(there.files)
+            return found, names, lambda: self._settled(entry, source)
+        result = papers.judged(entry, tables)
         state("drawing")
-        with tempfile.TemporaryDirectory(prefix="iclab-") as place:
-            try:
-                result, names = papers.finish_figure(
-                    entry, tables, Path(place) / "figures"
-                )
-            except OSError as error:
-                if error.errno in _NO_ROOM:
-                    reason = f"cannot draw in {place}: {error.strerror}"
-                    raise UserMistake(reason) from None
-                raise
-            files = {name: (Path(place) / name).read_bytes() for name in names}
-        return result, names, lambda: self._publish(entry, source, result, files)
+        files = papers.drawn(entry, tables)
 
-    def _publish(
-        self,
-        entry: Entry,
-        source: str,
-        result: FigureResult,
-        files: Mapping[str, bytes],
-    ) -> bool:
-        """Put pictures and data in their place."""
-        write_drawn(self._folder, entry.id, source, result, files, self._settings)
-        return True
+        def publish() -> bool:
+            write_drawn(self._folder, entry.id, source, result, files, self._made)
+            return True
+
+        return result, list(files), publish
 
     def _settled(self, entry: Entry, source: str) -> bool:
         """Whether the pictures are still those that were found."""
         there = self._drawn(entry)
         if there is None or there.source != source:
             return False
-        note_made(self._folder, entry.id, there, self._settings)
+        note_made(self._folder, entry.id, there, self._made)
         return True
 
     def _drawn(self, entry: Entry) -> Drawn | None:
@@ -141,17 +105,16 @@ class FigureFolder:
 
         Where they are not, that is one of the `problems`: they are drawn again.
         """
-        path = self._folder / "figures" / f"{entry.id}.json"
         try:
             there = read_drawn(self._folder, entry.id)
         except Wrong as reason:
+            path = self._folder / "figures" / f"{entry.id}.json"
             self.problems.append(f"{path}: {reason}; drawn again")
             return None
         odd = [] if there is None else altered(self._folder, there)
         if odd:
-            names = ", ".join(odd)
-            text = f"{self._folder}: not as it was written: {names}; drawn again"
-            self.problems.append(text)
+            text = f"{self._folder}: not as it was written: {', '.join(odd)}"
+            self.problems.append(f"{text}; drawn again")
         return None if odd else there
 
 
@@ -171,7 +134,7 @@ def _job(fields: Mapping[str, Any]) -> Job:
 
 def _code(entry: Entry) -> str:
     """Hash of what plans, judges and draws a figure: code, and data shipped with it."""
-    modules = (papers.finish_figure.__module__, papers.module_name(entry))
+    modules = (papers.drawn.__module__, papers.module_name(entry))
     return sha256(f"{code_digest(modules, drawing=True)} {_data(entry.paper)}".encode())
 
 

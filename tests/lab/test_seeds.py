@@ -2,12 +2,10 @@
 
 import numpy as np
 
-from iclab import papers
-from iclab.cli._lines import result_lines
-from iclab.cli._work import Work
+from iclab import lab, papers
 from iclab.papers.ahn2023._experiments import instance
 from iclab.papers.yang2024._experiments import dictionary_of
-from iclab.runs import Outcome, run_jobs
+from iclab.runs import Outcome, here
 
 _SHARED = {"zhang2023": ["1"], "ahn2023": ["1", "2", "3", "4"]}
 _SHARED |= {"yang2024": ["2a", "2b", "4", "5a", "5b", "attention"]}
@@ -37,34 +35,30 @@ def test_other_seeds_are_other_instances_and_dictionaries():
     assert np.abs(tokens[0] - tokens[1]).max() > 0.1
 
 
+CHECK = lab.Request(
+    command="check", ids=("zhang2023/lemma-5.1",), scale="smoke", seed=4, seeds=2
+)
+
+
 def test_a_record_says_how_the_item_ends_with_every_seed():
-    claims = papers.select(["zhang2023/lemma-5.1"])
-    work = Work(claims, "smoke", 4, store=None, seeds=2)
-    assert [job.seed for job in work.every_job] == [4, 5]
-    ready: list[str] = []
-    for event in run_jobs(work.every_job):
-        ready = work.take(event) if isinstance(event, Outcome) else []
-    assert ready == ["zhang2023/lemma-5.1"]
-    record, _ = work.record(ready[0])
+    (record,) = lab.run(CHECK, engine=here).records
     assert record.seed == 4
     assert record.scatter is not None
     assert record.scatter.seeds == (4, 5)
     assert record.scatter.words == "holds with all of 2 seeds"
     assert record.good
     assert all(len(values) == 2 for values in record.scatter.numbers.values())
-    (line, *_) = result_lines(record)
+    (line, *_) = lab.result_lines(record)
     assert line.endswith("(holds with all of 2 seeds)")
 
 
 def test_a_seed_whose_program_stops_decides_nothing():
-    claims = papers.select(["zhang2023/lemma-5.1"])
-    work = Work(claims, "smoke", 0, store=None, seeds=2)
-    first, second = work.every_job
-    for event in run_jobs([first]):
-        if isinstance(event, Outcome):
-            work.take(event)
-    (id,) = work.take(Outcome(second, None, "Traceback\nError: no\n", 1.0))
-    record, _ = work.record(id)
+    def second_stops(jobs):
+        first, second = jobs
+        yield from here([first])
+        yield Outcome(second, None, "Traceback\nError: no\n", 1.0)
+
+    (record,) = lab.run(CHECK, engine=second_stops).records
     assert record.verdict == "holds"
     assert record.scatter is not None
     assert record.scatter.verdicts == ("holds", "undecided")

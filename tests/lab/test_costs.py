@@ -1,13 +1,16 @@
 """What runs are said to cost, before and while they run."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from iclab import papers
 from iclab.cli import main
-from iclab.cli._costs import Plan, announcement, calibration, known, speed
 from iclab.evidence import SCALES
+from iclab.lab import Forecast, Left, cost
+from iclab.lab._costs import calibration, speed
 
 
 @pytest.fixture
@@ -23,12 +26,12 @@ def costs(monkeypatch):
         },
         "estimated": {"paper": ["ahn2023/figure-1"]},
     }
-    monkeypatch.setattr("iclab.cli._costs._table", lambda: table)
-    monkeypatch.setattr("iclab.cli._costs.speed", lambda: 1.0)
+    monkeypatch.setattr("iclab.lab._costs._table", lambda: table)
+    monkeypatch.setattr("iclab.lab._costs.speed", lambda: 1.0)
 
 
 def test_costs_name_items_that_there_are():
-    from iclab.cli._costs import _table
+    from iclab.lab._costs import _table
 
     ids = {entry.id for entry in papers.select()}
     table = _table()
@@ -42,36 +45,37 @@ def test_costs_name_items_that_there_are():
 
 def test_jobs_that_nobody_timed_cost_what_others_do(costs):
     (entry,) = papers.select(["ahn2023/figure-1"])
-    found = known(entry, "paper")
+    found = cost(entry, "paper")
     assert found is not None
     assert found.job("run 1") == 2000
     assert found.job("run 2") == found.seconds / 2 == 1050
     assert not found.measured
-    assert known(entry, "desk") is None
+    assert cost(entry, "desk") is None
 
 
 def test_time_on_several_cores_is_that_of_the_longest():
-    plan = Plan(4, 1, {"a": [60.0, 10.0], "b": [5.0]}, 2, True)
-    assert plan.work == 75
+    items = {"a": Left(3, (60.0, 10.0)), "b": Left(1, (5.0,))}
+    plan = Forecast(items, jobs=4, cached=1, cores=2)
     assert plan.wall == 60
-    assert plan.words() == "about 60 s on 2 cores; 1 of 4 jobs are in the store"
+    assert plan.words() == "about 60 s on 2 cores; 1 of 4 jobs cached"
 
 
 def test_what_is_said_before_a_run():
-    short = Plan(1, 0, {"a": [59.0]}, 1, True)
-    minutes = Plan(1, 0, {"a": [61.0]}, 1, True)
-    hours = Plan(2, 0, {"a": [9000.0], "b": [None]}, 1, False)
-    assert announcement(short, "check", "desk", None) == ""
-    said = announcement(minutes, "check", "desk", None)
-    assert said == "iclab check: about 61 s on 1 core"
-    first, shorter, kept = announcement(hours, "check", "paper", "out").splitlines()
+    one: Any = {"jobs": 1, "cached": 0, "cores": 1}
+    short = Forecast({"a": Left(1, (59.0,))}, **one)
+    minutes = Forecast({"a": Left(1, (61.0,))}, **one)
+    unknown = {"a": Left(1, (9000.0,)), "b": Left(1, (None,))}
+    hours = Forecast(unknown, jobs=2, cached=0, cores=1, measured=False)
+    assert short.announcement("desk", None) == ""
+    assert minutes.announcement("desk", None) == "about 61 s on 1 core"
+    first, shorter, kept = hours.announcement("paper", Path("out")).splitlines()
     assert first == (
-        "iclab check: about 2.5 h on 1 core (in part an estimate from single steps), "
-        "and nobody knows how long b will take"
+        "about 2.5 h on 1 core (in part an estimate from single steps), "
+        "duration unknown for b"
     )
-    assert "--scale desk" in shorter
+    assert "scale desk" in shorter
     assert "kept in out" in kept
-    assert "--scale desk" not in announcement(hours, "check", "desk", "out")
+    assert "scale desk" not in hours.announcement("desk", Path("out"))
 
 
 def test_a_dry_run_runs_nothing(costs, tmp_path, capsys):

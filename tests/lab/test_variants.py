@@ -1,13 +1,11 @@
 """`--set` and `--weights`: figures with settings of one's own, beside the standard."""
 
-import argparse
 import json
 
 import pytest
 
 from iclab import papers
-from iclab.cli._mistake import UserMistake
-from iclab.cli._variants import asked_changes, variants
+from iclab.lab import Mistake, Request
 from tests.cli import cheap
 
 pytestmark = pytest.mark.everything
@@ -15,8 +13,8 @@ pytestmark = pytest.mark.everything
 FIGURE = cheap.FIGURE
 
 
-def _options(*changes: str, weights: tuple[str, ...] = ()) -> argparse.Namespace:
-    return argparse.Namespace(set=list(changes), weights=list(weights), scale="smoke")
+def _request(id: str, **changes) -> Request:
+    return Request(command="reproduce", ids=(id,), scale="smoke", **changes)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +61,7 @@ def test_nothing_is_run_twice(folder):
     out = str(folder / "r")
     found = cheap.run(folder, "reproduce", FIGURE, "--out", out, "--set", "slope=3")
     assert f"exploratory {FIGURE}@slope=3" in found.stdout
-    assert "from the store: 1 of 1" in found.stdout
+    assert "cached: 1 of 1" in found.stdout
 
 
 def test_show_tells_the_settings(folder):
@@ -92,19 +90,17 @@ def test_a_mistake_is_one_line(folder, words, refusal):
 
 
 def test_a_claim_has_no_settings():
-    (claim,) = papers.select(["zhang2023/theorem-4.1"])
-    changes = asked_changes(_options("dimension=3"))
-    message = "--set is for figures, and zhang2023/theorem-4.1 is a claim"
-    with pytest.raises(UserMistake, match=message):
-        variants([claim], _options(), changes)
+    message = "settings are for figures, and zhang2023/theorem-4.1 is a claim"
+    with pytest.raises(Mistake, match=message):
+        _request("zhang2023/theorem-4.1", settings={"dimension": 3}).entries()
 
 
 def test_weights_of_ones_own_are_a_part_of_the_figure(tmp_path):
-    (entry,) = papers.select(["zhang2023/figure-1"])
     file = tmp_path / "model.safetensors"
     file.write_bytes(b"not looked into yet")
-    changes = asked_changes(_options("groups=2", weights=(f"fixed-18={file}",)))
-    (variant,) = variants([entry], _options(), changes)
+    own = {"settings": {"groups": 2}, "weights": {"fixed-18": file}}
+    request = _request("zhang2023/figure-1", **own)
+    (variant,), changes = request.entries(), request.changes
     assert variant.id.startswith("zhang2023/figure-1@groups+weights-")
     jobs = papers.figure_jobs(variant, "smoke", 0, changes=changes)
     assert list(jobs) == ["fixed 18", "least squares"]
