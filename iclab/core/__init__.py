@@ -27,10 +27,10 @@ from iclab.core._errors import (
 )
 from iclab.core._estimate import (
     FEWEST_EFFECTIVE as FEWEST_EFFECTIVE,
-    LARGEST_SHARE as LARGEST_SHARE,
     Estimate as Estimate,
     HeavyTails as HeavyTails,
     Sums as Sums,
+    largest_share as largest_share,
 )
 from iclab.core._finite import (
     if_finite as if_finite,

@@ -10,9 +10,17 @@ from jaxtyping import Array, Float, PyTree
 
 from iclab import show
 
-# A mean that fewer draws carry has no error bar, and one of which a single draw is more
-# than this share is no estimate.
-FEWEST_EFFECTIVE, LARGEST_SHARE = 100, 1 / 20
+# A mean that fewer draws carry has no error bar.
+FEWEST_EFFECTIVE = 100
+
+
+def largest_share(draws: int) -> float:
+    """The share of a mean of so many draws from which on one draw carries it.
+
+    A twentieth; of fewer than two thousand draws, that of a hundred average ones: one
+    may well be as large without any heavy tail.
+    """
+    return max(1 / 20, 100 / draws)
 
 
 class HeavyTails(UserWarning):

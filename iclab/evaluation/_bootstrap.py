@@ -8,16 +8,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from iclab import show
-from iclab.core import HeavyTails, Number
+from iclab.core import HeavyTails, Number, largest_share
 
 # Numbers in memory at a time.
 _LARGEST = 1 << 22
-
-# A mean of fewer prompts than this may well be one prompt's, and nobody is surprised.
-_FEW = 100
 
 
 class Band(eqx.Module):
@@ -55,15 +52,27 @@ class Bootstrap(NamedTuple):
         return self._band(means.mean(axis=0), drawn)
 
     def between(
-        self, values: Float[np.ndarray, "prompts m"], low: float, high: float
+        self,
+        values: Float[np.ndarray, "prompts m"],
+        low: float,
+        high: float,
+        weights: Float[np.ndarray, "prompts m"] | None = None,
     ) -> Band:
         """Mean of what lies between two quantiles, `low` ≤ `high`; equal ones: it."""
-        columns = [self._one_between(column, low, high) for column in values.T]
+        every = np.ones_like(values) if weights is None else weights
+        columns = [
+            self._one_between(column, weight, low, high)
+            for column, weight in zip(values.T, every.T, strict=True)
+        ]
         found, drawn = zip(*columns, strict=True)
         return self._band(np.array(found), np.stack(drawn, axis=1))
 
     def _one_between(
-        self, values: Float[np.ndarray, " prompts"], low: float, high: float
+        self,
+        values: Float[np.ndarray, " prompts"],
+        weights: Float[np.ndarray, " prompts"],
+        low: float,
+        high: float,
     ) -> tuple[float, Float[np.ndarray, " draws"]]:
         order = np.argsort(values, kind="stable")
         ordered, unit = values[order], order // (len(values) // self.units)
@@ -72,16 +81,17 @@ class Bootstrap(NamedTuple):
         rows = max(1, _LARGEST // len(values))
         found = []
         for start in range(0, len(counts), rows):
-            cumulative = np.cumsum(counts[start : start + rows, unit], axis=1)
-            total = len(values)
+            often = counts[start : start + rows, unit] * weights[order]
+            cumulative = np.cumsum(often, axis=1)
+            total = cumulative[:, -1:]
             if low == high:
                 # The smallest value with this part of all at or below it.
-                enough = cumulative >= max(1, np.ceil(low * total - 1e-9))
+                enough = (cumulative > 0) & (cumulative >= low * total - 1e-9)
                 found.append(ordered[np.argmax(enough, axis=1)])
             else:
                 inside = np.clip(cumulative, low * total, high * total)
-                weights = np.diff(inside, axis=1, prepend=low * total)
-                found.append(weights @ ordered / ((high - low) * total))
+                parts = np.diff(inside, axis=1, prepend=low * total)
+                found.append(parts @ ordered / ((high - low) * total[:, 0]))
         first, *rest = np.concatenate(found)
         return float(first), np.array(rest)
 
@@ -103,20 +113,21 @@ def _counts(
     return rng.multinomial(units, np.full(units, 1 / units), size=draws)
 
 
-def warn_of_tails(
-    name: str,
-    concentration: Float[np.ndarray, " m"],
-    prompts: int,
-    where: list[str],
-) -> None:
-    """Warn where Σv² > (Σv)²/4: one of the prompts is then a quarter of the mean."""
-    carried = [place for place, c in zip(where, concentration, strict=True) if c > 0.25]
-    if prompts >= _FEW and carried:
-        share = float(np.max(concentration))
-        warnings.warn(
-            f"a few prompts carry the mean of {name!r} {', '.join(carried)}:"
-            f" one of {prompts} makes {share:.0%} of it or more, so it is no estimate;"
-            " ask for medians, quantiles or trimmed means (`error_curve`)",
-            HeavyTails,
-            stacklevel=3,
-        )
+def where_carried(
+    values: Float[np.ndarray, "prompts m"], floor: float
+) -> Bool[np.ndarray, " m"]:
+    """Where one of many prompts is too much of a mean that is above `floor`."""
+    size = np.sum(np.abs(values), axis=0)
+    share = np.max(np.abs(values), axis=0) / np.where(size > 0, size, 1.0)
+    return (share > largest_share(len(values))) & (size > floor * len(values))
+
+
+def warn_of_tails(name: str, places: list[str], prompts: int) -> None:
+    """Warn that the mean is unknown in these places."""
+    warnings.warn(
+        f"the mean of {name!r} is unknown {', '.join(places)}: one of {prompts:,}"
+        f" prompts makes more than {largest_share(prompts):.0%} of it; draw from a"
+        " mixture (`mixture=True`), or ask for medians, quantiles or trimmed means",
+        HeavyTails,
+        stacklevel=4,
+    )

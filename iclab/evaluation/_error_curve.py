@@ -1,7 +1,7 @@
 """Errors by context length, with bootstrap intervals, on prompts that all see."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,6 +13,7 @@ from iclab import show
 from iclab.core import (
     AbstractPredictor,
     Lengths,
+    Mixture,
     Positive,
     Prompt,
     Rule,
@@ -22,9 +23,21 @@ from iclab.core import (
     context_lengths,
     enough_memory,
     read,
+    refuse,
     require,
 )
-from iclab.evaluation._bootstrap import Band, Bootstrap, warn_of_tails
+from iclab.evaluation._bootstrap import (
+    Band,
+    Bootstrap,
+    warn_of_tails,
+    where_carried,
+)
+from iclab.evaluation._mixture import (
+    chosen,
+    require_gaussian,
+    stretched_prompts,
+    weights,
+)
 from iclab.tasks import AbstractTask
 
 # Prompts at a time: what a CPU's caches hold, and what other devices want.
@@ -37,13 +50,14 @@ _Probability = Annotated[float, Rule("between 0 and 1", lambda p: 0 <= p <= 1)]
 _Tail = Annotated[float, Rule("at least 0 and below 1/2", lambda p: 0 <= p < 0.5)]
 
 
-@checked
+@checked(finite=False)
 class ErrorCurve(eqx.Module):
     """Mean squared error at every context length, with an interval around it.
 
-    Where tails are heavy the mean is one prompt's: `median`, `quantile` and
-    `trimmed_mean` say what the others do, with intervals from the same draws.
-    `errors` are those of all prompts.
+    Where one prompt carries the mean it is unknown, NaN: `median`, `quantile` and
+    `trimmed_mean` say what the others do, with intervals from the same draws. `errors`
+    are those of all prompts, which count with their `weights` if they come from a
+    mixture.
     """
 
     lengths: Int[Array, " m"]
@@ -52,6 +66,7 @@ class ErrorCurve(eqx.Module):
     upper: Float[Array, " m"]
     errors: Float[Array, "prompts m"]
     bootstrap: Bootstrap = eqx.field(static=True)
+    weights: Float[Array, "prompts m"] | None = None
 
     def __check_init__(self):
         units, draws, level = self.bootstrap[1:]
@@ -67,12 +82,16 @@ class ErrorCurve(eqx.Module):
     @checked(finite=False)
     def quantile(self, probability: _Probability) -> Band:
         """The error that this part of the prompts does not exceed."""
-        return self.bootstrap.between(np.asarray(self.errors), probability, probability)
+        return self._between(probability, probability)
 
     @checked(finite=False)
     def trimmed_mean(self, fraction: _Tail = 0.1) -> Band:
         """Mean without the largest and the smallest errors, this part of all each."""
-        return self.bootstrap.between(np.asarray(self.errors), fraction, 1 - fraction)
+        return self._between(fraction, 1 - fraction)
+
+    def _between(self, low: float, high: float) -> Band:
+        weights = None if self.weights is None else np.asarray(self.weights)
+        return self.bootstrap.between(np.asarray(self.errors), low, high, weights)
 
     def _repr_html_(self) -> str:
         return Curves(error=self)._repr_html_()
@@ -123,6 +142,7 @@ def error_curve(
     level: Share = 0.9,
     draws: Size = 1000,
     key: PRNGKeyArray,
+    mixture: Mixture | bool = False,
 ) -> Curves:
     """Error of every predictor on common prompts, as the context grows.
 
@@ -132,8 +152,11 @@ def error_curve(
     lengths in one pass (`at_lengths`).
 
     Errors are divided by `normalisation`. Intervals hold `level` of `draws` bootstrap
-    draws; prompts of one group are not independent, so whole groups are drawn. A mean
-    that one prompt carries gets a `HeavyTails` warning.
+    draws; prompts of one group are not independent, so whole groups are drawn. Where
+    one of many prompts carries over a twentieth of a mean, it is unknown:
+    NaN, with a `HeavyTails` warning. Then `mixture=True` helps with Gaussian inputs: it
+    draws rare prompts often, with a scale chosen by a pilot run, and weighs them; a
+    `core.Mixture` names scales.
 
     `common_prompts` and `error_curve_of` are its halves, for models that predict
     elsewhere.
@@ -145,13 +168,15 @@ def error_curve(
 
     Source: zhang2023, Appendix E, 64 covariances × 64 prompts, 90 % of 1,000 draws.
     """
-    batch, for_draws, units = shared_prompts(task, lengths, groups, prompts, key)
+    every = list(predictors.values())
+    shared = shared_prompts(task, lengths, groups, prompts, key, mixture, every)
     answers = {
-        name: predictions(predictor, batch, lengths)
+        name: predictions(predictor, shared.batch, lengths)
         for name, predictor in predictors.items()
     }
-    bootstrap = Bootstrap.of(for_draws, units, draws, level)
-    return _curves(answers, batch.target, lengths, normalisation, bootstrap)
+    bootstrap = Bootstrap.of(shared.key, shared.units, draws, level)
+    how = (lengths, normalisation, bootstrap, shared.weights)
+    return _curves(answers, shared.batch.target, *how)
 
 
 @checked(finite=False)
@@ -184,7 +209,7 @@ def error_curve_of(
         rule, wrong = f"arrays of shape {shape}", f"shape {found.shape} for {name!r}"
         require(found.shape == shape, "predictions", rule, wrong)
     bootstrap = Bootstrap.of(key, units, draws, level)
-    return _curves(predictions, answers, lengths, normalisation, bootstrap)
+    return _curves(predictions, answers, lengths, normalisation, bootstrap, None)
 
 
 @checked(finite=False)
@@ -228,21 +253,46 @@ def squared_errors(
     return (predictions(predictor, prompts, lengths) - prompts.target[:, None]) ** 2
 
 
+class Shared(NamedTuple):
+    """Common prompts and their weights, a key for the bootstrap, and its units."""
+
+    batch: Prompt
+    weights: Float[Array, "prompts m"] | None
+    key: PRNGKeyArray
+    units: int
+
+
 def shared_prompts(
     task: Task,
     lengths: Sequence[int],
     groups: int,
     prompts: int,
     key: PRNGKeyArray,
-) -> tuple[Prompt, PRNGKeyArray, int]:
-    """Common prompts, a key for the bootstrap, and how many units it draws from."""
+    mixture: Mixture | bool,
+    predictors: Sequence[AbstractPredictor],
+) -> Shared:
+    """The prompts that `predictors` see, plain or from a mixture."""
     longest = read(context_lengths(lengths).max(), Size, "lengths")
     for_prompts, for_draws = jax.random.split(key)
-    batch = common_prompts(
-        task, longest, groups=groups, prompts=prompts, key=for_prompts
-    )
-    units = groups * prompts if isinstance(task, AbstractTask) else groups
-    return batch, for_draws, units
+    if mixture is False:
+        batch = common_prompts(
+            task, longest, groups=groups, prompts=prompts, key=for_prompts
+        )
+        units = groups * prompts if isinstance(task, AbstractTask) else groups
+        return Shared(batch, None, for_draws, units)
+    if not isinstance(task, AbstractTask):
+        refuse("`task` must be a task for a mixture, not a function that draws tasks")
+    require_gaussian(task)
+    if mixture is True:
+
+        def errors(batch: Prompt) -> Float[Array, "prompts m"]:
+            found = [squared_errors(one, batch, lengths) for one in predictors]
+            return jnp.max(jnp.stack(found), axis=0)
+
+        mixture = chosen(errors, task, lengths, jax.random.fold_in(key, 2))
+    total = groups * prompts
+    batch, white = stretched_prompts(task, mixture, for_prompts, total, longest)
+    return Shared(batch, weights(mixture, white, tuple(lengths)), for_draws, total)
 
 
 def _curves(
@@ -251,12 +301,14 @@ def _curves(
     lengths: Sequence[int],
     normalisation: Positive,
     bootstrap: Bootstrap,
+    weights: Float[Array, "prompts m"] | None,
 ) -> Curves:
     labels = np.asarray(targets)
     curves = Curves()
+    how = (labels, lengths, normalisation, bootstrap, weights)
     for name, found in predictions.items():
         errors = (np.asarray(found) - labels[:, None]) ** 2
-        curves[name] = curve_of(name, errors, labels, lengths, normalisation, bootstrap)
+        curves[name] = curve_of(name, errors, *how)
     return curves
 
 
@@ -267,26 +319,31 @@ def curve_of(
     lengths: Sequence[int],
     normalisation: Positive,
     bootstrap: Bootstrap,
+    weights: Float[Array, "prompts m"] | None,
 ) -> ErrorCurve:
-    """Means of `errors` with intervals, and a warning where one prompt carries them."""
+    """Means of `errors` with intervals, NaN where one prompt carries them."""
     errors = errors / normalisation
     finite, rule = np.all(np.isfinite(errors)), "finite on every prompt"
     require(bool(finite), "predictors", rule, f"others from {name!r}")
-    band = bootstrap.mean(errors)
-    size = np.sum(np.abs(errors), axis=0)
+    values = errors if weights is None else errors * np.asarray(weights)
+    band = bootstrap.mean(values)
     # Errors that are rounding errors may have what tails they like.
-    rounding = np.finfo(float).eps * np.sum(labels**2) / normalisation
-    known = np.where(size > rounding, size, np.inf)
-    where = [f"after {length} examples" for length in lengths]
-    concentration = np.sum((errors / known) ** 2, axis=0)
-    warn_of_tails(name, concentration, len(errors), where)
+    rounding = np.finfo(float).eps * np.mean(labels**2) / normalisation
+    carried = where_carried(values, float(rounding))
+    if np.any(carried):
+        places = [
+            f"after {length} examples"
+            for length, one in zip(lengths, carried, strict=True)
+            if one
+        ]
+        warn_of_tails(name, places, len(values))
+    shown = (jnp.where(carried, jnp.nan, one) for one in vars(band).values())
     return ErrorCurve(
         jnp.asarray(np.asarray(lengths)),
-        band.value,
-        band.lower,
-        band.upper,
+        *shown,
         jnp.asarray(errors),
         bootstrap,
+        weights,
     )
 
 

@@ -8,6 +8,7 @@ from jaxtyping import PRNGKeyArray
 
 from iclab.core import (
     AbstractPredictor,
+    Mixture,
     Positive,
     Share,
     Size,
@@ -52,19 +53,21 @@ def paired_curves(
     level: Share = 0.9,
     draws: Size = 1000,
     key: PRNGKeyArray,
+    mixture: Mixture | bool = False,
 ) -> PairedCurves:
     """Distance of two predictors, and difference of their errors, by context length.
 
     Options are those of `error_curve`; the same `key` means the same prompts.
     """
-    batch, for_draws, units = shared_prompts(task, lengths, groups, prompts, key)
-    f, g = (np.asarray(predictions(one, batch, lengths)) for one in (first, second))
-    bootstrap = Bootstrap.of(for_draws, units, draws, level)
-    labels = np.asarray(batch.target)
-    y = labels[:, None]
+    both = (first, second)
+    shared = shared_prompts(task, lengths, groups, prompts, key, mixture, both)
+    f, g = (np.asarray(predictions(one, shared.batch, lengths)) for one in both)
+    bootstrap = Bootstrap.of(shared.key, shared.units, draws, level)
+    labels = np.asarray(shared.batch.target)
+    y, how = labels[:, None], (lengths, normalisation, bootstrap, shared.weights)
 
     def curve(name: str, values: np.ndarray) -> ErrorCurve:
-        return curve_of(name, values, labels, lengths, normalisation, bootstrap)
+        return curve_of(name, values, labels, *how)
 
     return PairedCurves(
         curve("distance", (f - g) ** 2),

@@ -11,8 +11,6 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from iclab.core import (
-    FEWEST_EFFECTIVE,
-    LARGEST_SHARE,
     AbstractPredictor,
     Estimate,
     HeavyTails,
@@ -23,6 +21,7 @@ from iclab.core import (
     Sums,
     between,
     checked,
+    largest_share,
 )
 from iclab.evaluation._mixture import (
     chosen,
@@ -95,8 +94,8 @@ def prompt_average(
 
     A function defined once, with what varies among its `arguments`, is compiled once.
 
-    Prompts come from the task. Where one of a hundred or more carries over a twentieth
-    of a mean, that is no estimate, and all is made again from a `core.Mixture` with a
+    Prompts come from the task. Where one of many carries over a twentieth of a mean,
+    that is no estimate, and all is made again from a `core.Mixture` with a
     scale chosen by a pilot run; if that is not enough either, or if inputs are not
     Gaussian, the mean is NaN, and a `HeavyTails` warning says so. `mixture=True` begins
     with the mixture, a `Mixture` is taken as it is, and `False` gives the plain mean
@@ -156,14 +155,12 @@ def _average(
 
 def _carried(found: Estimate, floor: float) -> dict[str, float]:
     """Largest shares of means that one draw carries, by their places in the tree."""
-    if found.draws < FEWEST_EFFECTIVE:
-        return {}
     shares, _ = jax.tree.flatten_with_path(found.largest_share)
     errors = jax.tree.leaves(found.standard_error)
     return {
         jax.tree_util.keystr(path).strip("[]"): float(np.max(share))
         for (path, share), error in zip(shares, errors, strict=True)
-        if np.max(share) > LARGEST_SHARE and np.max(error) > floor
+        if np.max(share) > largest_share(found.draws) and np.max(error) > floor
     }
 
 
@@ -179,7 +176,7 @@ def _unknown(found: Estimate, carried: dict[str, float], reason: str) -> Estimat
     )
 
     def known(value: Array, share: Array) -> Array:
-        return jnp.where(share > LARGEST_SHARE, jnp.nan, value)
+        return jnp.where(share > largest_share(found.draws), jnp.nan, value)
 
     mean = jax.tree.map(known, found.mean, found.largest_share)
     error = jax.tree.map(known, found.standard_error, found.largest_share)

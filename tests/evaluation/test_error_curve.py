@@ -15,12 +15,13 @@ from iclab.evaluation import (
     common_prompts,
     error_curve,
     error_curve_of,
+    paired_curves,
     predictions,
     squared_errors,
 )
-from iclab.models import LinearSelfAttention
+from iclab.models import LinearSelfAttention, LoopedTransformer
 from iclab.tasks import LinearRegression
-from iclab.theory import lsa_risk
+from iclab.theory import looped_loss, lsa_risk
 from tests.assertions import assert_close, assert_mean_close
 from tests.refusals import refused
 
@@ -194,14 +195,40 @@ def test_quantiles_know_groups():
         assert_close(one.upper, other.upper)
 
 
-def test_one_prompt_that_carries_the_mean_is_told():
+def test_a_mean_that_one_prompt_carries_is_unknown():
     errors = np.ones((200, 1))
     errors[17] = 1e6
-    with pytest.warns(HeavyTails, match="mean of 'a' after 1 examples: one of 200"):
+    message = "the mean of 'a' is unknown after 1 examples: one of 200 prompts"
+    with pytest.warns(HeavyTails, match=message):
         curve = _curve(errors)
+    assert np.isnan(curve.mean).all()
     assert_close(curve.median().value, [1.0])
     assert_close(curve.trimmed_mean().value, [1.0])
     _curve(errors[:50])  # of few prompts one may well be much
+
+
+def test_curves_from_a_mixture():
+    """Ten loops whose errors a few prompts in ten thousand carry."""
+    task, A = LinearRegression(jnp.eye(2)), 0.75 * jnp.eye(2)
+    model = {"loops": LoopedTransformer(A, loops=10)}
+    lengths = [5, 10]
+    curve = error_curve(model, task, lengths, groups=100, key=_key(), mixture=True)
+    found = curve["loops"]
+    for j, n in enumerate(lengths):
+        exact = looped_loss(A, covariance=jnp.eye(2), samples=n, loops=10)
+        # Intervals of 90 %; twice as wide, they hold nearly always.
+        assert abs(found.mean[j] - exact) < found.upper[j] - found.lower[j]
+        assert found.median().value[j] < exact
+    with pytest.warns(HeavyTails, match="unknown after 10 examples"):
+        plain = error_curve(model, task, [10], groups=100, key=_key())["loops"]
+    # Medians are the same ones: weighted here, plain there.
+    here, there = found.median(), plain.median()
+    wide = (here.upper - here.lower)[1] + (there.upper - there.lower)[0]
+    assert abs(here.value[1] - there.value[0]) < wide
+    other = paired_curves(
+        model["loops"], Zero(), task, [5], groups=100, key=_key(), mixture=True
+    )
+    assert other.distance.weights is not None
 
 
 def test_refusals_of_what_was_made_elsewhere():
