@@ -68,7 +68,7 @@ class Request:
     def _variant(self, entry: Entry) -> Entry:
         """The figure that the settings make of this one, or itself if none is new."""
         if entry.kind != "figure":
-            raise Mistake(f"settings are for figures, and {entry.id} is a claim")
+            raise Mistake(f"`settings` are for figures, and {entry.id} is a claim")
         figure = papers.load_figure(entry)
         try:
             own = figure.own_changes(self.scale, self.changes)

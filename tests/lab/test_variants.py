@@ -90,7 +90,7 @@ def test_a_mistake_is_one_line(folder, words, refusal):
 
 
 def test_a_claim_has_no_settings():
-    message = "settings are for figures, and zhang2023/theorem-4.1 is a claim"
+    message = "`settings` are for figures, and zhang2023/theorem-4.1 is a claim"
     with pytest.raises(Mistake, match=message):
         _request("zhang2023/theorem-4.1", settings={"dimension": 3}).entries()
 
