@@ -188,11 +188,12 @@ def looped_loss_on_draws(
     drawn = weighted_covariances(
         key, covariance, samples, draws, degree=2 * loops, mixture=mixture
     )
+    Sigma, Omega = covariance, weight_covariance
     given = eqx.Partial(
         _given_weights,
-        covariance=covariance,
+        covariance=Sigma,
         loops=loops,
-        weight_covariance=weight_covariance,
+        weight_covariance=jnp.linalg.inv(Sigma) if Omega is None else Omega,
         noise_over_samples=noise_variance / samples,
     )
     return LossOnDraws(drawn, given)
