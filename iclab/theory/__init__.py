@@ -10,6 +10,7 @@ from iclab.theory._linear_transformer_loss import (
     sampled_transformer_loss as sampled_transformer_loss,
     scalar_transformer_loss as scalar_transformer_loss,
     transformer_loss_given as transformer_loss_given,
+    transformer_loss_on_draws as transformer_loss_on_draws,
 )
 from iclab.theory._looped_bounds import (
     LoopedBounds as LoopedBounds,
@@ -29,6 +30,7 @@ from iclab.theory._looped_loss import (
     looped_loss as looped_loss,
     looped_loss_given as looped_loss_given,
     looped_loss_lemma_4_1 as looped_loss_lemma_4_1,
+    looped_loss_on_draws as looped_loss_on_draws,
     loss_by_test_loops as loss_by_test_loops,
     sampled_looped_loss as sampled_looped_loss,
 )
@@ -129,6 +131,7 @@ from iclab.theory._representation_ridge import (
     sampled_performance_gap as sampled_performance_gap,
 )
 from iclab.theory._weighted_covariances import (
+    LossOnDraws as LossOnDraws,
     WeightedCovariances as WeightedCovariances,
     weighted_covariances as weighted_covariances,
 )

@@ -2,7 +2,9 @@
 
 import functools
 import itertools
+from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -23,7 +25,7 @@ from iclab.core import (
     require,
 )
 from iclab.theory._expected_trace import LARGEST_DEGREE as LONGEST_WORD, expected_traces
-from iclab.theory._weighted_covariances import weighted_covariances
+from iclab.theory._weighted_covariances import LossOnDraws, weighted_covariances
 from iclab.theory._wishart_quadrature import LARGEST_DEGREE, wishart_quadrature
 
 _EXACT_LAYERS = LONGEST_WORD // 2
@@ -168,23 +170,72 @@ def sampled_transformer_loss(
     Differs from the paper: A_i need not be symmetric; k counts layers.
     """
     require(draws >= 2, "draws", "at least 2 for a standard error", draws)
-    loss = functools.partial(
-        transformer_loss_given,
-        A=A,
-        B=B,
+    loss = transformer_loss_on_draws(
+        layers=len(A),
+        with_B=B is not None,
         covariance=covariance,
-        weight_covariance=_prior(covariance, weight_covariance),
-        noise_over_samples=noise_variance / samples,
+        weight_covariance=weight_covariance,
+        samples=samples,
+        noise_variance=noise_variance,
+        key=key,
+        draws=draws,
+        mixture=mixture,
     )
+    return loss.estimate((A, B))
+
+
+@checked
+def transformer_loss_on_draws(
+    *,
+    layers: Natural,
+    with_B: bool = False,
+    covariance: SecondMoment,
+    weight_covariance: SecondMoment | None = None,
+    samples: Natural,
+    noise_variance: NonNegative = 0.0,
+    key: Key[Array, ""] | UInt32[Array, "2"],
+    draws: Size,
+    mixture: Mixture | bool = True,
+) -> LossOnDraws:
+    """The loss of `sampled_transformer_loss` as a function of weights, to train on.
+
+    Of A, or of (A, B) if `with_B`, of any number of `layers`: the mean over draws of S
+    that stay the same, so that it is smooth. Judge the result on other draws, by
+    `sampled_transformer_loss` with another `key`; other arguments are its arguments.
+
+    Source: ahn2023, (5) with the parameters (13).
+    Assumes: Gaussian inputs, positive definite Σ.
+    Differs from the paper: as `sampled_transformer_loss`.
+    """
+    k = layers
     drawn = weighted_covariances(
         key,
         covariance,
         samples,
         draws,
-        degree=2 * len(A) if B is None else 3 ** len(A) - 1,
+        degree=3**k - 1 if with_B else 2 * k,
         mixture=mixture,
     )
-    return drawn.estimate(jax.vmap(loss)(drawn.covariances))
+    given = eqx.Partial(
+        _given_weights,
+        layers=k,
+        covariance=covariance,
+        weight_covariance=_prior(covariance, weight_covariance),
+        noise_over_samples=noise_variance / samples,
+    )
+    return LossOnDraws(drawn, given)
+
+
+def _given_weights(
+    S: Float[Array, "d d"],
+    weights: Float[Array, "k d d"]
+    | tuple[Float[Array, "k d d"], Float[Array, "k d d"] | None],
+    layers: int,
+    **prompts: Any,
+) -> Float[Array, ""]:
+    A, B = weights if isinstance(weights, tuple) else (weights, None)
+    require(len(A) == layers, "A", f"of {layers} layers", len(A))
+    return transformer_loss_given(S, A, B, **prompts)
 
 
 def _prior(

@@ -2,8 +2,9 @@
 
 import functools
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -26,7 +27,7 @@ from iclab.core import (
 )
 from iclab.theory._expected_trace import LARGEST_DEGREE, expected_trace, expected_traces
 from iclab.theory._linear_transformer_loss import absent, scalar_filter
-from iclab.theory._weighted_covariances import weighted_covariances
+from iclab.theory._weighted_covariances import LossOnDraws, weighted_covariances
 from iclab.theory._wishart_quadrature import wishart_quadrature
 
 _EXACT_LOOPS = LARGEST_DEGREE // 2
@@ -142,19 +143,69 @@ def sampled_looped_loss(
     Differs from the paper: as `looped_loss`.
     """
     require(draws >= 2, "draws", "at least 2 for a standard error", draws)
-    loss = functools.partial(
-        looped_loss_given,
-        A=A,
-        u=jnp.zeros(len(A)) if u is None else u,
+    loss = looped_loss_on_draws(
         covariance=covariance,
-        loops=loops,
         weight_covariance=weight_covariance,
-        noise_over_samples=noise_variance / samples,
+        samples=samples,
+        loops=loops,
+        noise_variance=noise_variance,
+        key=key,
+        draws=draws,
+        mixture=mixture,
     )
+    return loss.estimate((A, jnp.zeros(len(A)) if u is None else u))
+
+
+@checked
+def looped_loss_on_draws(
+    *,
+    covariance: Covariance,
+    weight_covariance: SecondMoment | None = None,
+    samples: Natural,
+    loops: Natural,
+    noise_variance: NonNegative = 0.0,
+    key: Key[Array, ""] | UInt32[Array, "2"],
+    draws: Size,
+    mixture: Mixture | bool = True,
+) -> LossOnDraws:
+    """The loss of `looped_loss` as a function of A, or of (A, u), to train on.
+
+    Any A and any number of loops: the mean over draws of S that stay the same, so that
+    it is smooth. Judge the result on other draws, by `sampled_looped_loss` with another
+    `key`; arguments are its arguments.
+
+    ```python
+    loss = looped_loss_on_draws(
+        covariance=jnp.eye(5), samples=20, loops=10, key=key, draws=10_000
+    )
+    A = training.minimise(loss, 0.5 * jnp.eye(5) + 0.1 * turned).model
+    ```
+
+    Source: gatmiry2024, Lemma A.3 as corrected.
+    Assumes: as `looped_loss`.
+    Differs from the paper: as `looped_loss`.
+    """
     drawn = weighted_covariances(
         key, covariance, samples, draws, degree=2 * loops, mixture=mixture
     )
-    return drawn.estimate(jax.vmap(loss)(drawn.covariances))
+    Sigma, Omega = covariance, weight_covariance
+    given = eqx.Partial(
+        _given_weights,
+        covariance=Sigma,
+        loops=loops,
+        weight_covariance=jnp.linalg.inv(Sigma) if Omega is None else Omega,
+        noise_over_samples=noise_variance / samples,
+    )
+    return LossOnDraws(drawn, given)
+
+
+def _given_weights(
+    S: Float[Array, "d d"],
+    weights: Float[Array, "d d"] | tuple[Float[Array, "d d"], Float[Array, " d"]],
+    **prompts: Any,
+) -> Float[Array, ""]:
+    A, u = weights if isinstance(weights, tuple) else (weights, jnp.zeros(len(S)))
+    return looped_loss_given(S, A, u, **prompts)
 
 
 @checked

@@ -1,9 +1,11 @@
 """Sample covariances drawn so that rare prompts are frequent, with their weights."""
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key, UInt32
+from jaxtyping import Array, Float, Key, PyTree, UInt32
 
 from iclab.core import (
     FEWEST_EFFECTIVE,
@@ -46,6 +48,29 @@ class WeightedCovariances(eqx.Module):
             what = f"{draws:,}, of which {effective:.0f} carry the mean"
             require(effective >= FEWEST_EFFECTIVE, "draws", rule, what)
         return found
+
+
+@checked
+class LossOnDraws(eqx.Module):
+    """The mean of `given(S, weights)` over a fixed set of draws of S.
+
+    A smooth function of the weights, to train on where no exact loss is known: by
+    L-BFGS, by Adam or by a flow. What was trained on these draws looks better on them
+    than it is. `estimate` on other draws says how good it is.
+    """
+
+    drawn: WeightedCovariances
+    given: Callable[[Float[Array, "d d"], PyTree], Float[Array, ""]]
+
+    def __call__(self, weights: PyTree) -> Float[Array, ""]:
+        return self.drawn.mean(self._values(weights))
+
+    def estimate(self, weights: PyTree) -> Estimate:
+        """The loss with its error, refused where too few draws carry it."""
+        return self.drawn.estimate(self._values(weights))
+
+    def _values(self, weights: PyTree) -> Float[Array, " draws"]:
+        return jax.vmap(lambda S: self.given(S, weights))(self.drawn.covariances)
 
 
 @checked

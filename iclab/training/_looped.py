@@ -16,7 +16,6 @@ from iclab.core import (
     PositiveFloat,
     Prompt,
     Size,
-    Symmetric,
     checked,
     is_traced,
     read,
@@ -25,7 +24,7 @@ from iclab.core import (
 )
 from iclab.models import UntiedTransformer
 from iclab.tasks import AbstractTask
-from iclab.theory import looped_flow, looped_loss
+from iclab.theory import looped_flow, looped_loss, looped_loss_on_draws
 from iclab.training._core import TrainingRun
 from iclab.training._gradient_flow import gradient_flow, integrate_flow
 from iclab.training._hooks import Recorder
@@ -35,25 +34,31 @@ from iclab.training._trained import Trained
 
 @checked(finite=False)
 def looped_gradient_flow(
-    start: Symmetric,
+    start: Float[Array, "d d"],
     *,
     samples: Natural,
     loops: Natural,
+    key: PRNGKeyArray | None = None,
+    draws: Size = 2_000,
     tolerance: PositiveFloat = 1e-10,
     max_time: PositiveFloat = 1e9,
     max_steps: Size = 2048,
     throw: bool = True,
 ) -> Trained[Float[Array, "d d"]]:
-    r"""Gradient flow Ȧ = −∇L(A, 0) on the exact loss for inputs of covariance I.
+    r"""Gradient flow Ȧ = −∇L(A, 0) on the loss for inputs of covariance I.
 
-    From a multiple of I, any number of loops up to 64; from another symmetric matrix,
-    up to three. The loss does not change when A is rotated, so the flow keeps the
-    eigenvectors of `start`, and only its eigenvalues move. `model` and `records` are
+    The loss is exact from a multiple of I with up to 64 loops and from any other matrix
+    with up to three. Beyond, it is `looped_loss_on_draws`: give a `key`, from which
+    `draws` sample covariances are drawn once. The time that a step takes grows like
+    `draws` d⁵ then.
+
+    The loss does not change when A is rotated, so the flow keeps the eigenvectors of a
+    symmetric `start`, and only its eigenvalues move. `model` and `records` are
     matrices; the other options are those of `gradient_flow`.
 
     Source: gatmiry2024, Theorem 3.3.
     Assumes: Σ⋆ = I, w ~ N(0, I), u = 0.
-    Differs from the paper: nothing.
+    Differs from the paper: A need not be symmetric.
     """
     A, n, L = np.asarray(start), samples, loops
     d = len(A)
@@ -70,25 +75,23 @@ def looped_gradient_flow(
             jnp.asarray(A[0, 0]),
             **options,
         )
-        eigenvectors = jnp.eye(d)
-        spread = lambda a: jnp.broadcast_to(a[..., None], (*a.shape, d))  # noqa: E731
+        matrices = lambda a: a[..., None, None] * jnp.eye(d)  # noqa: E731
     else:
-        require(L <= 3, "loops", "at most 3 unless `start` is a multiple of I", L)
-        eigenvalues, eigenvectors = np.linalg.eigh(A)
+        known = L <= 3 or key is not None
+        rule = "at most 3 unless `start` is a multiple of I or a `key` is given"
+        require(known, "loops", rule, L)
+        prompts = {"covariance": jnp.eye(d), "samples": n, "loops": L}
+        if L <= 3:
+            loss = functools.partial(looped_loss, **prompts)
+        else:
+            loss = looped_loss_on_draws(**prompts, key=key, draws=draws)
+        if not np.allclose(A, A.T, rtol=0, atol=1e-12 * np.max(np.abs(A))):
+            return gradient_flow(loss, jnp.asarray(A), **options)
+        eigenvalues, V = np.linalg.eigh(A)
         flow = gradient_flow(
-            lambda values: looped_loss(
-                jnp.diag(values), covariance=jnp.eye(d), samples=n, loops=L
-            ),
-            jnp.asarray(eigenvalues),
-            **options,
+            lambda values: loss(jnp.diag(values)), jnp.asarray(eigenvalues), **options
         )
-        spread = lambda values: values  # noqa: E731
-
-    def matrices(values: Array) -> Array:
-        return jnp.einsum(
-            "ij,...j,kj->...ik", eigenvectors, spread(values), eigenvectors
-        )
-
+        matrices = lambda v: jnp.einsum("ij,...j,kj->...ik", V, v, V)  # noqa: E731
     found = matrices(flow.model), matrices(flow.records)
     return eqx.tree_at(lambda flow: (flow.model, flow.records), flow, found)
 
