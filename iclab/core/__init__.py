@@ -25,11 +25,19 @@ from iclab.core._errors import (
     square_matrix as square_matrix,
     symmetric_matrix as symmetric_matrix,
 )
+from iclab.core._estimate import (
+    FEWEST_EFFECTIVE as FEWEST_EFFECTIVE,
+    LARGEST_SHARE as LARGEST_SHARE,
+    Estimate as Estimate,
+    HeavyTails as HeavyTails,
+    Sums as Sums,
+)
 from iclab.core._finite import (
     if_finite as if_finite,
     nan_unless_finite as nan_unless_finite,
 )
 from iclab.core._foreign import Foreign as Foreign
+from iclab.core._mixture import Mixture as Mixture
 from iclab.core._predictor import (
     AbstractPredictor as AbstractPredictor,
     Deep as Deep,

@@ -1,6 +1,7 @@
 """How well predictors do, measured on common prompts."""
 
-from iclab.evaluation._bootstrap import Band as Band, HeavyTails as HeavyTails
+from iclab.core import Estimate as Estimate, HeavyTails as HeavyTails
+from iclab.evaluation._bootstrap import Band as Band
 from iclab.evaluation._error_curve import (
     Curves as Curves,
     ErrorCurve as ErrorCurve,
@@ -16,7 +17,6 @@ from iclab.evaluation._paired import (
 )
 from iclab.evaluation._representation import ridge_distance as ridge_distance
 from iclab.evaluation._risk import (
-    Estimate as Estimate,
     prompt_average as prompt_average,
     sampled_risk as sampled_risk,
 )

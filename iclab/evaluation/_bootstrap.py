@@ -11,17 +11,13 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from iclab import show
-from iclab.core import Number
+from iclab.core import HeavyTails, Number
 
 # Numbers in memory at a time.
 _LARGEST = 1 << 22
 
 # A mean of fewer prompts than this may well be one prompt's, and nobody is surprised.
 _FEW = 100
-
-
-class HeavyTails(UserWarning):
-    """So much of a mean comes from one prompt that it estimates nothing."""
 
 
 class Band(eqx.Module):

@@ -1,5 +1,6 @@
 """Errors of predictors on prompts that they all see."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Annotated
 
@@ -9,34 +10,37 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from iclab import show
-from iclab.core import AbstractPredictor, Natural, Prompt, Size, between, checked
-from iclab.evaluation._bootstrap import warn_of_tails
+from iclab.core import (
+    FEWEST_EFFECTIVE,
+    LARGEST_SHARE,
+    AbstractPredictor,
+    Estimate,
+    HeavyTails,
+    Mixture,
+    Natural,
+    Prompt,
+    Size,
+    Sums,
+    between,
+    checked,
+)
+from iclab.evaluation._mixture import (
+    chosen,
+    is_gaussian,
+    require_gaussian,
+    stretched_prompts,
+    weights,
+)
 from iclab.tasks import AbstractTask
 
 # Prompts in memory at a time.
 _CHUNK = 1 << 14
 
+# Where the mean squared target is, among the errors of predictors.
+_POWER = ""
+
 # One says nothing about its own spread; more would take days.
 _Prompts = Annotated[Natural, between(2, 10**10)]
-
-
-class Estimate(eqx.Module):
-    """A Monte Carlo mean and its standard error, leaf by leaf."""
-
-    mean: PyTree[Array]
-    standard_error: PyTree[Array]
-    draws: int = eqx.field(static=True)
-
-    def _repr_html_(self) -> str:
-        places, _ = jax.tree.flatten_with_path(self.mean)
-        errors = jax.tree.leaves(self.standard_error)
-        rows = [
-            (jax.tree_util.keystr(path) or "mean", mean, error)
-            for (path, mean), error in zip(places, errors, strict=True)
-        ]
-        head = ("", "mean", f"standard error of {self.draws:,} draws")
-        return show.table(head, rows)
 
 
 @checked(finite=False)
@@ -47,11 +51,13 @@ def sampled_risk(
     examples: Size,
     prompts: _Prompts,
     key: PRNGKeyArray,
-) -> dict[str, tuple[Float[Array, ""], Float[Array, ""]]]:
+    mixture: Mixture | bool | None = None,
+) -> dict[str, Estimate]:
     """Mean squared error and its standard error of every predictor, on common prompts.
 
-    `prompts` prompts of `examples` examples each; rounded up to whole chunks. A mean
-    that one prompt carries gets a `HeavyTails` warning.
+    `prompts` prompts of `examples` examples each; rounded up to whole chunks. With many
+    layers a few prompts may carry a mean: what is done then, `prompt_average` says, and
+    what `mixture` is.
 
     ```python
     risks = sampled_risk(
@@ -61,19 +67,18 @@ def sampled_risk(
     ```
     """
     named = dict(predictors)
-    estimate = prompt_average(
-        _squared_errors, task, named, examples=examples, prompts=prompts, key=key
-    )
-    (means, power), (errors, _) = estimate.mean, estimate.standard_error
-    n = estimate.draws
-    for name in named:
-        mean, error = float(means[name]), float(errors[name])
+    found = _average(
+        _squared_errors,
+        task,
+        (named,),
+        examples,
+        prompts,
+        key,
+        mixture,
         # Errors that are rounding errors may have what tails they like.
-        if mean > np.finfo(float).eps * float(power):
-            # The mean of the squares over n times the square of the mean.
-            concentration = np.array([((error / mean) ** 2 * (n - 1) + 1) / n])
-            warn_of_tails(name, concentration, n, [f"after {examples} examples"])
-    return {name: (means[name], errors[name]) for name in named}
+        floor=lambda mean: np.finfo(float).eps * float(mean[_POWER]),
+    )
+    return {name: found.part(lambda tree, name=name: tree[name]) for name in named}
 
 
 @checked(finite=False)
@@ -84,63 +89,151 @@ def prompt_average(
     examples: Size,
     prompts: _Prompts,
     key: PRNGKeyArray,
+    mixture: Mixture | bool | None = None,
 ) -> Estimate:
     """Average `statistic(prompt, *arguments)` over `prompts` prompts of `task`.
 
     A function defined once, with what varies among its `arguments`, is compiled once.
+
+    Prompts come from the task. Where one of a hundred or more carries over a twentieth
+    of a mean, that is no estimate, and all is made again from a `core.Mixture` with a
+    scale chosen by a pilot run; if that is not enough either, or if inputs are not
+    Gaussian, the mean is NaN, and a `HeavyTails` warning says so. `mixture=True` begins
+    with the mixture, a `Mixture` is taken as it is, and `False` gives the plain mean
+    whatever carries it.
     """
-    prompt = jax.eval_shape(lambda: task.sample(key, examples))
+    drawn = jax.eval_shape(lambda: task.sample(key, examples))
     try:
-        jax.eval_shape(lambda prompt: statistic(prompt, *arguments), prompt)
+        jax.eval_shape(lambda prompt: statistic(prompt, *arguments), drawn)
     except TypeError as error:
         rule = "`statistic` must be a function of a prompt that returns arrays"
         raise TypeError(f"prompt_average: {rule}: {error}") from error
-    size = min(_CHUNK, prompts)
-    chunks = -(-prompts // size)
-    mean, square = _averages(
-        statistic, task, arguments, key, examples=examples, size=size, chunks=chunks
+
+    return _average(statistic, task, arguments, examples, prompts, key, mixture)
+
+
+def _average(
+    statistic: Callable[..., PyTree[Array]],
+    task: AbstractTask,
+    arguments: tuple[PyTree, ...],
+    examples: int,
+    prompts: int,
+    key: PRNGKeyArray,
+    mixture: Mixture | bool | None,
+    floor: Callable[[PyTree[Array]], float] = lambda mean: 0.0,
+) -> Estimate:
+    """What `prompt_average` promises; means of at most `floor` count as zero."""
+
+    def average(law: Mixture | None) -> tuple[Estimate, dict[str, float]]:
+        laws = 1 if law is None else len(law.scales)
+        size = -(-min(_CHUNK, prompts) // laws) * laws
+        chunks = -(-prompts // size)
+        sizes = {"examples": examples, "size": size, "chunks": chunks}
+        sums = _sums(statistic, task, arguments, law, key, **sizes)
+        found = sums.estimate(chunks * size)
+        return found, _carried(found, floor(found.mean))
+
+    if mixture is None or mixture is False:
+        found, carried = average(None)
+        if mixture is False or not carried:
+            return found
+        if not is_gaussian(task):
+            return _unknown(found, carried, "inputs are not Gaussian: no mixture helps")
+    require_gaussian(task)
+    if not isinstance(mixture, Mixture):
+
+        def values(batch: Prompt) -> Float[Array, "prompts leaves"]:
+            leaves = jax.tree.leaves(_values(statistic, batch, arguments))
+            flat = [leaf.reshape(len(leaf), -1) for leaf in leaves]
+            return jnp.concatenate(flat, axis=1)
+
+        mixture = chosen(values, task, [examples], jax.random.fold_in(key, 2**31))
+    found, carried = average(mixture)
+    if carried:
+        return _unknown(found, carried, "a mixture did not help: draw more prompts")
+    return found
+
+
+def _carried(found: Estimate, floor: float) -> dict[str, float]:
+    """Largest shares of means that one draw carries, by their places in the tree."""
+    if found.draws < FEWEST_EFFECTIVE:
+        return {}
+    shares, _ = jax.tree.flatten_with_path(found.largest_share)
+    errors = jax.tree.leaves(found.standard_error)
+    return {
+        jax.tree_util.keystr(path).strip("[]"): float(np.max(share))
+        for (path, share), error in zip(shares, errors, strict=True)
+        if np.max(share) > LARGEST_SHARE and np.max(error) > floor
+    }
+
+
+def _unknown(found: Estimate, carried: dict[str, float], reason: str) -> Estimate:
+    """The estimate without the means that one draw carries, and a warning."""
+    names = ", ".join(f"of {name}" for name in carried if name)
+    warnings.warn(
+        f"the mean {names} is unknown: one of {found.draws:,} prompts makes"
+        f" {max(carried.values()):.0%} of it, and {reason}; medians and quantiles"
+        " (`error_curve`) are known",
+        HeavyTails,
+        stacklevel=4,
     )
-    draws = chunks * size
 
-    def standard_error(first: Array, second: Array) -> Array:
-        return jnp.sqrt(jnp.clip(second - first**2, 0) / (draws - 1))
+    def known(value: Array, share: Array) -> Array:
+        return jnp.where(share > LARGEST_SHARE, jnp.nan, value)
 
-    error = jax.tree.map(standard_error, mean, square)
-    return Estimate(mean, error, draws)
+    mean = jax.tree.map(known, found.mean, found.largest_share)
+    error = jax.tree.map(known, found.standard_error, found.largest_share)
+    return Estimate(mean, error, found.draws, found.effective, found.largest_share)
 
 
 def _squared_errors(
     prompt: Prompt, predictors: dict[str, AbstractPredictor]
-) -> tuple[dict[str, Float[Array, ""]], Float[Array, ""]]:
-    """Squared errors, and the squared target to hold them against."""
+) -> dict[str, Float[Array, ""]]:
     errors = {
         name: (predictor(prompt) - prompt.target) ** 2
         for name, predictor in predictors.items()
     }
-    return errors, prompt.target**2
+    return errors | {_POWER: prompt.target**2}
 
 
 @eqx.filter_jit
-def _averages(
+def _values(
+    statistic: Callable[..., PyTree[Array]], batch: Prompt, arguments: PyTree
+) -> PyTree[Array]:
+    return jax.vmap(lambda prompt: statistic(prompt, *arguments))(batch)
+
+
+@eqx.filter_jit
+def _sums(
     statistic: Callable[..., PyTree[Array]],
     task: AbstractTask,
     arguments: tuple[PyTree, ...],
+    mixture: Mixture | None,
     key: PRNGKeyArray,
     *,
     examples: int,
     size: int,
     chunks: int,
-) -> tuple[PyTree[Array], PyTree[Array]]:
-    """Means of the statistic and of its square, one chunk in memory at a time."""
+) -> Sums:
+    """Sums of the statistic over all prompts, one chunk in memory at a time."""
 
-    def chunk(sums, index):
-        batch = task.sample_batch(jax.random.fold_in(key, index), size, examples)
-        values = jax.vmap(lambda prompt: statistic(prompt, *arguments))(batch)
-        first = jax.tree.map(lambda v: jnp.mean(v, axis=0), values)
-        second = jax.tree.map(lambda v: jnp.mean(v**2, axis=0), values)
-        return jax.tree.map(jnp.add, sums, (first, second)), None
+    def chunk(index: Array) -> Sums:
+        own = jax.random.fold_in(key, index)
+        if mixture is None:
+            batch = task.sample_batch(own, size, examples)
+            return Sums.of(_values(statistic, batch, arguments))
+        batch, white = stretched_prompts(task, mixture, own, size, examples)
+        weight = weights(mixture, white, (examples,))[:, 0]
 
-    shapes = jax.eval_shape(lambda: statistic(task.sample(key, examples), *arguments))
+        def weighted(leaf: Array) -> Array:
+            return leaf * weight.reshape(-1, *[1] * (leaf.ndim - 1))
+
+        values = _values(statistic, batch, arguments)
+        return Sums.of(jax.tree.map(weighted, values), len(mixture.scales))
+
+    shapes = jax.eval_shape(chunk, jnp.asarray(0))
     zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-    sums, _ = jax.lax.scan(chunk, (zeros, zeros), jnp.arange(chunks))
-    return jax.tree.map(lambda total: total / chunks, sums)
+    sums, _ = jax.lax.scan(
+        lambda sums, index: (sums + chunk(index), None), zeros, jnp.arange(chunks)
+    )
+    return sums

@@ -70,6 +70,9 @@ class LinearRegression(AbstractTask):
     def inputs(self, latent: Input, count: Size, key: PRNGKeyArray) -> Inputs:
         return jax.random.normal(key, (count, self.dimension)) @ self._input_root
 
+    def input_root(self, latent: Input) -> Float[Array, "d d"]:
+        return self._input_root
+
     def labels(self, latent: Input, inputs: Inputs) -> Labels:
         return inputs @ latent
 

@@ -73,6 +73,9 @@ class NonlinearRegression(AbstractTask):
     def inputs(self, latent: Latent, count: Size, key: PRNGKeyArray) -> Inputs:
         return jax.random.normal(key, (count, self.dimension)) @ self._input_root
 
+    def input_root(self, latent: Latent) -> Float[Array, "d d"]:
+        return self._input_root
+
     def labels(self, latent: Latent, inputs: Inputs) -> Labels:
         return jax.vmap(self.function)(inputs)
 

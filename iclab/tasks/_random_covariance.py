@@ -158,6 +158,9 @@ class RandomCovariance(AbstractTask):
         deviations, _ = latent
         return jax.random.normal(key, (count, self.dimension)) * deviations[None]
 
+    def input_root(self, latent: _Drawn) -> Float[Array, "d d"]:
+        return jnp.diag(latent[0])
+
     def labels(self, latent: _Drawn, inputs: Inputs) -> Labels:
         _, weight = latent
         return inputs @ weight

@@ -30,6 +30,9 @@ class AbstractShift(AbstractTask):
     def inputs(self, latent: Latent, count: Size, key: PRNGKeyArray) -> Inputs:
         return self.task.inputs(latent, count, key)
 
+    def input_root(self, latent: Latent) -> Float[Array, "d d"] | None:
+        return self.task.input_root(latent)
+
     def labels(self, latent: Latent, inputs: Inputs) -> Labels:
         return self.task.labels(latent, inputs)
 
@@ -70,6 +73,9 @@ class TaskShift(AbstractShift):
 
     def inputs(self, latent: Latent, count: Size, key: PRNGKeyArray) -> Inputs:
         return self.task.inputs(latent[0], count, key)
+
+    def input_root(self, latent: Latent) -> Float[Array, "d d"] | None:
+        return self.task.input_root(latent[0])
 
     def labels(self, latent: Latent, inputs: Inputs) -> Labels:
         return self.labelling.labels(latent[1], inputs)
@@ -170,6 +176,10 @@ class CovariateShift(AbstractShift):
 
     def inputs(self, latent: Latent, count: Size, key: PRNGKeyArray) -> Inputs:
         return self.task.inputs(latent, count, key) @ self.transform.T
+
+    def input_root(self, latent: Latent) -> Float[Array, "d d"] | None:
+        root = self.task.input_root(latent)
+        return None if root is None else self.transform @ root
 
     def query(self, latent: Latent, examples: Inputs, key: PRNGKeyArray) -> Input:
         return self.transform @ self.task.query(latent, examples, key)

@@ -15,6 +15,7 @@ from iclab.core import (
     checked,
     enough_memory,
     finite_array,
+    refuse,
 )
 
 # Every source of randomness has a stream of its own, so that changing one (more noise,
@@ -69,6 +70,13 @@ class AbstractTask(eqx.Module):
     def noise(self, latent: Latent, count: Size, key: PRNGKeyArray) -> Labels:
         """Draw the noise on the labels of `count` examples."""
 
+    def input_root(self, latent: Latent) -> Float[Array, "d d"] | None:
+        """R where inputs are Rz with z ~ N(0, I); None where they are not Gaussian.
+
+        A task that has it draws z from `key` as `jax.random.normal(key, (count, d))`.
+        """
+        return None
+
     def query(self, latent: Latent, examples: Inputs, key: PRNGKeyArray) -> Input:
         """Draw the query; by default from the law of the inputs."""
         return self.inputs(latent, 1, key)[0]
@@ -81,11 +89,31 @@ class AbstractTask(eqx.Module):
 
     def sample(self, key: PRNGKeyArray, examples: Size) -> Prompt:
         """Draw one prompt with `examples` examples."""
-        n = examples
+        latent = self.latent(jax.random.fold_in(key, _LATENT))
+        X = self.inputs(latent, examples, jax.random.fold_in(key, _INPUTS))
+        return self._prompt(latent, X, key)
+
+    def sample_stretched(
+        self, key: PRNGKeyArray, examples: Size, stretch: Float[Array, "d d"]
+    ) -> tuple[Prompt, Float[Array, "n d"]]:
+        """A prompt with inputs RTz in place of Rz, T = `stretch`; and all Tz.
+
+        Everything else is drawn as in `sample`, from the same key. What a mean over
+        such prompts says of the task's own law, `core.Mixture` knows. Only for tasks
+        with Gaussian inputs.
+        """
+        latent = self.latent(jax.random.fold_in(key, _LATENT))
+        root = self.input_root(latent)
+        if root is None:
+            refuse(f"inputs must be Gaussian, those of {type(self).__name__} are not")
+        shape = (examples, self.dimension)
+        white = jax.random.normal(jax.random.fold_in(key, _INPUTS), shape) @ stretch.T
+        return self._prompt(latent, white @ root.T, key), white
+
+    def _prompt(self, latent: Any, X: Array, key: PRNGKeyArray) -> Prompt:
+        """The prompt of these inputs."""
         stream = lambda index: jax.random.fold_in(key, index)  # noqa: E731
-        latent = self.latent(stream(_LATENT))
-        X = self.inputs(latent, n, stream(_INPUTS))
-        y = self.labels(latent, X) + self.noise(latent, n, stream(_NOISE))
+        y = self.labels(latent, X) + self.noise(latent, len(X), stream(_NOISE))
         x_q = self.query(latent, X, stream(_QUERY))
         target = self.labels(latent, x_q[None])[0]
         target = target + self.target_noise(latent, stream(_QUERY_NOISE))

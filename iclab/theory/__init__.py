@@ -128,6 +128,10 @@ from iclab.theory._representation_ridge import (
     ridge_weights as ridge_weights,
     sampled_performance_gap as sampled_performance_gap,
 )
+from iclab.theory._weighted_covariances import (
+    WeightedCovariances as WeightedCovariances,
+    weighted_covariances as weighted_covariances,
+)
 from iclab.theory._wishart_moments import (
     wishart_matrix_moments as wishart_matrix_moments,
     wishart_moments as wishart_moments,

@@ -10,6 +10,8 @@ from jaxtyping import Array, Float, Key, UInt32
 
 from iclab.core import (
     Covariance,
+    Estimate,
+    Mixture,
     Natural,
     NonNegative,
     Number,
@@ -21,8 +23,8 @@ from iclab.core import (
     require,
 )
 from iclab.theory._expected_trace import LARGEST_DEGREE as LONGEST_WORD, expected_traces
+from iclab.theory._weighted_covariances import weighted_covariances
 from iclab.theory._wishart_quadrature import LARGEST_DEGREE, wishart_quadrature
-from iclab.theory._wishart_samples import wishart_samples
 
 _EXACT_LAYERS = LONGEST_WORD // 2
 
@@ -141,7 +143,8 @@ def sampled_transformer_loss(
     noise_variance: NonNegative = 0.0,
     key: Key[Array, ""] | UInt32[Array, "2"],
     draws: Size,
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    mixture: Mixture | bool = True,
+) -> Estimate:
     r"""In-context loss of any linear transformer of the form (13), with standard error.
 
     $$f(A,B)=\mathbb E_S\operatorname{tr}(\Omega G\Sigma G^\top),\qquad
@@ -152,11 +155,13 @@ def sampled_transformer_loss(
     zeros), Σ = `covariance`, Ω = `weight_covariance` (default Σ⁻¹) and n = `samples`;
     `noise_variance` of the labels as in `linear_transformer_loss`. The weights w and
     the query are integrated out; only S is drawn, `draws` times, at a cost that does
-    not depend on n. Returns mean and standard error. Differentiable in A, B, Σ and Ω at
-    fixed `key`.
+    not depend on n. Differentiable in A, B, Σ and Ω at fixed `key`.
 
-    With B free a few rare prompts may carry the loss, and then the standard error is
-    too small as well: compare with `scalar_transformer_loss` where it applies.
+    `mixture` draws prompts that are rare and carry the loss with many layers (one large
+    eigenvalue of S) often, and weights them: see `weighted_covariances`. The result has
+    mean, standard error, effective number of draws and largest share of one; fewer than
+    100 effective draws are refused. With False S has its plain law, whose means and
+    errors are both too small then.
 
     Source: ahn2023, (5) with the parameters (13).
     Assumes: Gaussian inputs, positive definite Σ.
@@ -171,8 +176,15 @@ def sampled_transformer_loss(
         weight_covariance=_prior(covariance, weight_covariance),
         noise_over_samples=noise_variance / samples,
     )
-    losses = jax.vmap(loss)(wishart_samples(key, covariance, samples, (draws,)))
-    return jnp.mean(losses), jnp.std(losses, ddof=1) / jnp.sqrt(draws)
+    drawn = weighted_covariances(
+        key,
+        covariance,
+        samples,
+        draws,
+        degree=2 * len(A) if B is None else 3 ** len(A) - 1,
+        mixture=mixture,
+    )
+    return drawn.estimate(jax.vmap(loss)(drawn.covariances))
 
 
 def _prior(

@@ -11,6 +11,8 @@ from jaxtyping import Array, Float, Key, UInt32
 
 from iclab.core import (
     Covariance,
+    Estimate,
+    Mixture,
     Natural,
     NonNegative,
     Number,
@@ -24,8 +26,8 @@ from iclab.core import (
 )
 from iclab.theory._expected_trace import LARGEST_DEGREE, expected_trace, expected_traces
 from iclab.theory._linear_transformer_loss import absent, scalar_filter
+from iclab.theory._weighted_covariances import weighted_covariances
 from iclab.theory._wishart_quadrature import wishart_quadrature
-from iclab.theory._wishart_samples import wishart_samples
 
 _EXACT_LOOPS = LARGEST_DEGREE // 2
 Loops = Annotated[int, between(1, 64)]
@@ -122,12 +124,18 @@ def sampled_looped_loss(
     noise_variance: NonNegative = 0.0,
     key: Key[Array, ""] | UInt32[Array, "2"],
     draws: Size,
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    mixture: Mixture | bool = True,
+) -> Estimate:
     """The loss of `looped_loss` for any A and any number of loops, with standard error.
 
     The task and the query are integrated out; only S is drawn, `draws` times, at a cost
-    that does not depend on n. With many loops rare prompts may carry the loss (some
-    eigenvalue of SA beyond 2), and then the standard error is too small as well.
+    that does not depend on n.
+
+    `mixture` draws prompts that are rare and carry the loss with many loops (one large
+    eigenvalue of S) often, and weights them: see `weighted_covariances`. The result has
+    mean, standard error, effective number of draws and largest share of one; fewer than
+    100 effective draws are refused. With False S has its plain law, whose means and
+    errors are both too small then.
 
     Source: gatmiry2024, Lemma A.3 as corrected.
     Assumes: as `looped_loss`.
@@ -143,8 +151,10 @@ def sampled_looped_loss(
         weight_covariance=weight_covariance,
         noise_over_samples=noise_variance / samples,
     )
-    losses = jax.vmap(loss)(wishart_samples(key, covariance, samples, (draws,)))
-    return jnp.mean(losses), jnp.std(losses, ddof=1) / jnp.sqrt(draws)
+    drawn = weighted_covariances(
+        key, covariance, samples, draws, degree=2 * loops, mixture=mixture
+    )
+    return drawn.estimate(jax.vmap(loss)(drawn.covariances))
 
 
 @checked

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from iclab.algorithms import Averaging, LeastSquares, Zero
-from iclab.core import AbstractPredictor
+from iclab.core import AbstractPredictor, Mixture
 from iclab.evaluation import HeavyTails, prompt_average, sampled_risk
-from iclab.models import LinearSelfAttention
+from iclab.models import LinearSelfAttention, LoopedTransformer
 from iclab.tasks import LinearRegression
+from iclab.theory import looped_loss
 from tests.assertions import assert_close, assert_mean_close
 from tests.refusals import refused
 
@@ -41,23 +42,23 @@ def test_known_risks_lie_in_their_intervals():
     # Two whole chunks were drawn; a standard deviation of such tails is good to 10 %.
     assert_close(error, spread / np.sqrt(2 * 2**14), rtol=0.1)
     # Four noiseless examples determine three weights, up to conditioning.
-    assert_close(risks["ls"][0], 0.0, atol=1e-9)
+    assert_close(risks["ls"].mean, 0.0, atol=1e-9)
 
 
 def test_all_predictors_see_the_same_prompts():
     risks = _risks({"a": Zero(), "b": Zero(), "c": Averaging()}, 50)
-    assert_close(risks["a"], risks["b"], rtol=0, atol=0)
+    assert_close([*risks["a"]], [*risks["b"]], rtol=0, atol=0)
     batch = _fifty(_key(0))
     predictions = jax.jit(jax.vmap(Averaging()))(batch)
     errors = (np.asarray(predictions) - np.asarray(batch.target)) ** 2
-    assert_close(risks["c"], [errors.mean(), errors.std(ddof=1) / np.sqrt(50)])
+    assert_close([*risks["c"]], [errors.mean(), errors.std(ddof=1) / np.sqrt(50)])
 
 
 def test_keys_decide():
     predictors = {"a": Zero(), "b": Zero(), "c": Averaging()}
     first, again = (_risks(predictors, 50)["c"] for _ in range(2))
-    assert_close(first, again, rtol=0, atol=0)
-    assert first[0] != _risks(predictors, 50, seed=1)["c"][0]
+    assert_close([*first], [*again], rtol=0, atol=0)
+    assert first.mean != _risks(predictors, 50, seed=1)["c"].mean
 
 
 def test_mean_and_error_are_those_of_the_prompts():
@@ -92,9 +93,26 @@ class Eruption(AbstractPredictor):
         return jnp.exp(7 * prompt.query[0] ** 2)
 
 
-def test_a_mean_of_one_prompt_is_told():
-    with pytest.warns(HeavyTails, match="mean of 'wild' after 4 examples"):
-        _risks({"wild": Eruption(), "zero": Zero()}, 1000)
+def test_a_mean_of_one_prompt_is_unknown():
+    with pytest.warns(HeavyTails, match="the mean of 'wild' is unknown: one of 1,000"):
+        found = _risks({"wild": Eruption(), "zero": Zero()}, 1000)
+    assert np.isnan(found["wild"].mean)
+    assert found["wild"].largest_share > 0.05
+    assert np.isfinite(found["zero"].mean)
+
+
+def test_rare_prompts_are_made_frequent():
+    """Ten loops with a step at which a few prompts in ten thousand carry the loss."""
+    task, setting = LinearRegression(jnp.eye(2)), {"examples": 5, "prompts": 20_000}
+    model = {"loops": LoopedTransformer(0.75 * jnp.eye(2), loops=10)}
+    exact = float(
+        looped_loss(0.75 * jnp.eye(2), covariance=jnp.eye(2), samples=5, loops=10)
+    )
+    plain = sampled_risk(model, task, **setting, key=_key(0), mixture=False)["loops"]
+    assert abs(float(plain.mean) - exact) > 5 * float(plain.standard_error)
+    for mixture in (None, True, Mixture([1.0, 3.0])):
+        found = sampled_risk(model, task, **setting, key=_key(0), mixture=mixture)
+        assert_mean_close(*found["loops"], exact)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,148 @@
+"""Draws in which rare prompts are frequent, with the weights that make up for it."""
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Annotated
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import logsumexp
+from jaxtyping import Array, Float, Key, UInt32
+
+from iclab._reader import Natural, Rule, require
+from iclab.core._checked import checked
+from iclab.core._rules import Size
+
+_Scales = Annotated[
+    Sequence[float],
+    Rule(
+        "numbers from 1 on, 1 among them (it bounds the weights)",
+        lambda scales: 1 in scales and all(1 <= s < math.inf for s in scales),
+    ),
+]
+
+
+@checked
+class Mixture(eqx.Module):
+    r"""Laws of a prompt's inputs with one direction stretched, and the plain law.
+
+    $$x_i=\big(I+(s-1)uu^\top\big)z_i,\qquad z_i\sim N(0,I),\quad i=1,\dots,n,$$
+
+    with one direction u and one scale s for the whole prompt: s is one of `scales`, u a
+    row of `directions` (unit vectors) or uniform on the sphere (None). Errors of deep
+    models are carried by prompts whose sample covariance S = (1/n)Σxᵢxᵢᵀ has one large
+    eigenvalue, a few in a million under the plain law and many here. The plain density
+    of the inputs over that of the mixture,
+
+    $$\frac{dP}{dQ}=\Big[\operatorname*{mean}_{u,\,s}\;s^{-n}
+      \exp\big(\tfrac n2(1-s^{-2})\,u^\top Su\big)\Big]^{-1},$$
+
+    is the weight of a prompt: weighted means are means under the plain law. It needs S
+    alone, and since 1 is among the scales it is at most their number. Inputs of another
+    covariance are whitened first.
+
+    Source: iclab; importance sampling from a defensive mixture.
+    """
+
+    scales: tuple[float, ...] = eqx.field(static=True)
+    directions: Float[Array, "J d"] | None
+
+    def __init__(self, scales: _Scales, directions: Float[Array, "J d"] | None = None):
+        self.scales = tuple(sorted(float(s) for s in scales))
+        self.directions = directions
+        if directions is not None:
+            lengths = np.linalg.norm(np.asarray(directions), axis=1)
+            require(len(lengths) > 0, "directions", "at least one unit vector", "none")
+            farthest = lengths[np.argmax(np.abs(lengths - 1))]
+            unit = bool(abs(farthest - 1) <= 1e-8)
+            found = f"one of length {farthest:.6g}"
+            require(unit, "directions", "unit vectors, one a row", found)
+
+    @classmethod
+    def of_degree(cls, degree: Natural, samples: Natural) -> "Mixture":
+        r"""For the mean of what has degree p in S: scales 1 and s, all directions.
+
+        Under the plain law n uᵀSu is χ² of n degrees of freedom. Weighted with its p-th
+        power the mean of uᵀSu is 1 + 2p/n, which is what s² = 1 + 2p/n draws. Errors
+        such as (1 − aλ)ᵖ rise faster than λᵖ, so s² = 1 + 3p/n.
+        """
+        return cls((1.0, math.sqrt(1 + 3 * degree / samples)))
+
+    def stretches(
+        self, key: Key[Array, ""] | UInt32[Array, "2"], draws: Size, dimension: Size
+    ) -> Float[Array, "draws d d"]:
+        """I + (s − 1)uuᵀ for every draw; scales take turns."""
+        d = dimension
+        if self.directions is None:
+            u = jax.random.normal(key, (draws, d))
+            u = u / jnp.linalg.norm(u, axis=1, keepdims=True)
+        else:
+            own = self.directions.shape[1]
+            require(own == d, "directions", f"of dimension {d}", own)
+            u = self.directions[jax.random.randint(key, draws, 0, len(self.directions))]
+        s = jnp.resize(jnp.array(self.scales), draws)
+        return jnp.eye(d)[None] + jnp.einsum("b,bi,bj->bij", s - 1, u, u)
+
+    def weights(
+        self, covariances: Float[Array, "draws d d"], samples: Natural
+    ) -> Float[Array, " draws"]:
+        """dP/dQ at sample covariances of white inputs."""
+        S, n, U = covariances, samples, self.directions
+        if U is None:
+            eigenvalues = jnp.linalg.eigvalsh(S)
+        else:  # one matrix product, uᵀSu = ⟨uuᵀ, S⟩
+            squares = (U[:, :, None] * U[:, None, :]).reshape(len(U), -1)
+            along = S.reshape(len(S), -1) @ squares.T
+        logs = []
+        for s in self.scales:
+            tilt = n / 2 * (1 - s**-2)
+            if tilt == 0:
+                log = jnp.zeros(len(S))
+            elif U is None:
+                log = log_mean_on_sphere(tilt * eigenvalues)
+            else:
+                log = logsumexp(tilt * along, axis=1) - math.log(len(U))
+            logs.append(log - n * math.log(s))
+        return len(logs) * jnp.exp(-logsumexp(jnp.stack(logs), axis=0))
+
+
+def log_mean_on_sphere(eigenvalues: Float[Array, "*draws d"]) -> Float[Array, "*draws"]:
+    r"""log of the mean of exp(uᵀMu) over unit vectors u, from M's eigenvalues, rising.
+
+    $$\int e^{u^\top Mu}d\sigma(u)
+      =\Gamma(\tfrac d2)\,\frac1{2\pi i}\int e^t\prod_{j=1}^d(t-m_j)^{-1/2}\,dt,$$
+
+    since ∫exp(xᵀMx − t|x|²)dx over all x is π^{d/2}∏(t − m_j)^{-1/2}, a Laplace
+    transform in |x|². The contour surrounds the eigenvalues; Talbot's, with a trapezium
+    rule, gives nine digits or more for d ≤ 50.
+
+    Source: iclab; the normalising constant of Bingham's law.
+    """
+    m = eigenvalues
+    top, d = m[..., -1:], m.shape[-1]
+    t, weight = _contour(d)
+    gap = top - m
+    size = 1 + gap  # divided out, so that no product of d factors overflows
+    points = t.reshape(*[1] * (m.ndim - 1), -1, 1)
+    factors = jnp.sqrt((points + gap[..., None, :]) / size[..., None, :])
+    # The upper half of the contour; the lower half has the conjugate values.
+    integral = jnp.imag((1 / jnp.prod(factors, axis=-1)) @ weight)
+    outside = top[..., 0] - jnp.sum(jnp.log(size), axis=-1) / 2
+    return outside + jnp.log(integral) + math.lgamma(d / 2)
+
+
+@functools.cache
+def _contour(d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points of Talbot's contour in the upper half plane, and e^t dt/π at each.
+
+    With numbers as Weideman has them. t^{-d/2} needs a contour that grows with d.
+    """
+    N = 24 + d + d % 2
+    theta = (2 * np.arange(N // 2) + 1) * np.pi / N
+    cot = 1 / np.tan(0.6407 * theta)
+    t = N * (0.5017 * theta * cot - 0.6122 + 0.2645j * theta)
+    slope = 0.5017 * (cot - 0.6407 * theta * (1 + cot**2)) + 0.2645j
+    return t, 2 * np.exp(t) * slope
