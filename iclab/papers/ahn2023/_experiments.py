@@ -5,6 +5,7 @@ that of Σ = I, and the stationary points of Theorems 4 and 5 are multiples of I
 """
 
 import functools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -15,13 +16,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.core import Prompt
+from iclab.core import FEWEST_EFFECTIVE, Estimate, Prompt
 from iclab.evidence import MissingTable, Tables, setting
 from iclab.models import LinearTransformer
-from iclab.papers._training_runs import mean_diagonal, to_multiples
+from iclab.papers._training_runs import mean_diagonal, quick_key, to_multiples
 from iclab.tasks import LinearRegression
 from iclab.theory import (
     linear_transformer_loss,
+    sampled_transformer_loss,
     scalar_transformer_loss,
     transformer_loss_given,
     wishart_samples,
@@ -247,15 +249,37 @@ def exact_loss(whitened: np.ndarray, samples: int) -> np.ndarray:
 
 def fresh_losses(
     whitened: Weights, settings: Mapping[str, Any], key: Any
-) -> tuple[float, float]:
-    """Mean and median loss of new sample covariances, a batch of them at a time."""
+) -> tuple[float, float, float]:
+    """Mean, its standard error and median of the loss of new sample covariances.
+
+    The median is over their plain law, a batch of them at a time, the mean over a
+    mixture that has the rare ones that carry it; NaN where too few do in the mixture.
+    """
     d, n, count = (settings[name] for name in ("dimension", "samples", "draws"))
     parts = max(1, settings["fresh_draws"] // count)
     losses = [
         np.asarray(_losses_given(whitened, whitened_draws(one, d, n, count)))
         for one in jax.random.split(key, parts)
     ]
-    return float(np.mean(losses)), float(np.median(losses))
+    A, B = map(jnp.asarray, whitened)
+    found = _estimated(
+        A,
+        jnp.concatenate([B, jnp.zeros_like(A[:1])])[: len(A)],
+        quick_key(jax.random.fold_in(key, 1)),
+        n=n,
+        draws=settings["fresh_draws"],
+    )
+    known = found.effective >= FEWEST_EFFECTIVE
+    mean, error = (float(one) if known else math.nan for one in found)
+    return mean, error, float(np.median(losses))
+
+
+@functools.partial(jax.jit, static_argnames=("n", "draws"))
+def _estimated(A: Array, B: Array, key: Any, *, n: int, draws: int) -> Estimate:
+    identity = jnp.eye(A.shape[-1])
+    return sampled_transformer_loss(
+        A, B, covariance=identity, samples=n, key=key, draws=draws
+    )
 
 
 def train_multiples(settings: Mapping[str, Any]) -> dict[str, np.ndarray]:

@@ -208,15 +208,16 @@ def _spectrum(d: int, n: int, draws: int, key: Any) -> dict[str, Any]:
         losses[k - 1] = sample.mean()
         errors[k - 1] = sample.std(ddof=1) / np.sqrt(draws)
     task = LinearRegression(jnp.eye(d))
-    risk = sampled_risk(
-        {"": LeastSquares()}, task, examples=n, prompts=1_000, key=prompt_key
+    risks = sampled_risk(
+        {"it": LeastSquares()}, task, examples=n, prompts=1_000, key=prompt_key
     )
+    least_squares, _ = risks["it"]
     return {
         # Per unit of eigenvalue; what lies beyond the last edge counts as well.
         "density": density / eigenvalues.size / np.diff(_EDGES),
         "losses": losses,
         "errors": errors,
-        "least_squares": risk[""][0],
+        "least_squares": least_squares,
         "draws": draws,
     }
 

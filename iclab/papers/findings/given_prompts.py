@@ -56,7 +56,8 @@ def cases(scale) -> dict[str, Case]:
 def predict(case: Case):
     """The formula, at the sample covariance of four examples.
 
-    Of drawn S the mean and the standard deviation, by the standard error of the mean.
+    Of drawn S the mean and the standard deviation, by the standard error of the mean;
+    and the mean once more, from a mixture of laws of S.
     """
     if case.drawn:
         return _drawn(_A)
@@ -71,16 +72,21 @@ def decoy(case: Case):
 
 
 def _drawn(A: np.ndarray) -> np.ndarray:
-    mean, error = sampled_looped_loss(
-        jnp.asarray(A),
-        covariance=jnp.asarray(_SIGMA),
-        weight_covariance=jnp.asarray(_OMEGA),
-        samples=_EXAMPLES,
-        loops=1,
-        key=jax.random.key(5),
-        draws=_DRAWS,
+    plain, mixed = (
+        sampled_looped_loss(
+            jnp.asarray(A),
+            covariance=jnp.asarray(_SIGMA),
+            weight_covariance=jnp.asarray(_OMEGA),
+            samples=_EXAMPLES,
+            loops=1,
+            key=jax.random.key(5),
+            draws=_DRAWS,
+            mixture=mixture,
+        )
+        for mixture in (False, True)
     )
-    return np.array([float(mean), float(error) * _DRAWS**0.5])
+    deviation = plain.standard_error * _DRAWS**0.5
+    return np.array([plain.mean, deviation, mixed.mean], float)
 
 
 def _formula(case: Case, A: np.ndarray) -> float:
@@ -148,10 +154,11 @@ def _on_drawn_inputs() -> Measured:
     mean, deviation = losses.mean(), losses.std()
     # Both sides are drawn; the fourth moment says how well the deviation is known.
     fourth = np.mean((losses - mean) ** 4) / deviation**4
-    spread = np.array([deviation, deviation * np.sqrt((fourth - 1) / 4)])
+    of_deviation = deviation * np.sqrt((fourth - 1) / 4)
+    spread = np.array([deviation, of_deviation, deviation])
     errors = STANDARD_ERRORS * np.sqrt(2 / _DRAWS) * spread
     reason = f"{STANDARD_ERRORS:g} standard errors over {_DRAWS:,} draws on each side"
-    return Measured(np.array([mean, deviation]), errors, reason)
+    return Measured(np.array([mean, deviation, mean]), errors, reason)
 
 
 def _inputs() -> np.ndarray:

@@ -100,7 +100,7 @@ def measure(case: Case, key, scale) -> Measured:
     )
     prompts = {"smoke": 1 << 15, "desk": 1 << 18, "paper": 1 << 21}[scale]
     found = sampled_risk(models, task, examples=case.samples, prompts=prompts, key=key)
-    means, errors = np.array([found[name] for name in models]).T
+    means, errors = np.array([[*found[name]] for name in models]).T
     return averaged(means, errors, prompts, "prompts")
 
 

@@ -8,10 +8,13 @@ prompts punish the boldest. No claim is made that they are the best.
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
-from iclab.core import Prompt
+from iclab.core import Mixture, Prompt
+from iclab.evaluation import prompt_average
 from iclab.evidence import STANDARD_ERRORS, Measured
 from iclab.models import LoopedTransformer
+from iclab.tasks import LinearRegression
 from iclab.theory import looped_optimum, sampled_looped_loss
 
 _SAMPLES, _LOOPS = 20, 10
@@ -40,14 +43,26 @@ def decoy(case: np.ndarray):
 
 
 def measure(case: np.ndarray, key, scale) -> Measured:
-    """The model's loss on prompts, and how far it is from `sampled_looped_loss`."""
+    """The model's loss on prompts, and how far it is from `sampled_looped_loss`.
+
+    Both draw from a mixture that has the rare prompts that carry the loss.
+    """
     draws = {"smoke": 30_000, "desk": 200_000, "paper": 2_000_000}[scale]
     on_prompts, on_matrices = jax.random.split(key)
-    losses = _losses(case, draws, on_prompts)
-    loss, error = losses.mean(), losses.std() / np.sqrt(draws)
+    covariance = jnp.asarray(np.diag(_AXES**2))
+    found = prompt_average(
+        _loss,
+        LinearRegression(covariance),
+        LoopedTransformer(jnp.asarray(case), loops=_LOOPS),
+        examples=_SAMPLES,
+        prompts=draws,
+        key=on_prompts,
+        mixture=Mixture.of_degree(2 * _LOOPS, _SAMPLES),
+    )
+    loss, error = map(float, found)
     found = sampled_looped_loss(
         jnp.asarray(case),
-        covariance=jnp.asarray(np.diag(_AXES**2)),
+        covariance=covariance,
         samples=_SAMPLES,
         loops=_LOOPS,
         key=on_matrices,
@@ -56,27 +71,23 @@ def measure(case: np.ndarray, key, scale) -> Measured:
     other, other_error = map(float, found)
     both = np.hypot(error, other_error)
     reason = (
-        f"{STANDARD_ERRORS:g} standard errors over {draws:,} prompts; a part"
-        f" {loss / _symmetric():.2f} of the symmetric optimum"
+        f"{STANDARD_ERRORS:g} standard errors over {draws:,} prompts of a mixture; a"
+        f" part {loss / _symmetric():.2f} of the symmetric optimum"
     )
     value = np.array([loss, loss - other, other - loss])
     return Measured(value, STANDARD_ERRORS * np.array([error, both, both]), reason)
 
 
-def _losses(case: np.ndarray, count: int, key) -> np.ndarray:
-    """Squared errors by prompt, tasks and queries summed over."""
-    model = LoopedTransformer(jnp.asarray(case), loops=_LOOPS)
+def _loss(prompt: Prompt, model: LoopedTransformer) -> Array:
+    """Squared errors on a prompt's inputs, tasks and queries summed over."""
+    X = prompt.examples
     tasks, queries = jnp.diag(1 / jnp.asarray(_AXES)), jnp.diag(jnp.asarray(_AXES))
 
-    def one(X):
-        def error(w, query):
-            return w @ query - model(Prompt(X, X @ w, query))
+    def error(w, query):
+        return w @ query - model(Prompt(X, X @ w, query))
 
-        errors = jax.vmap(jax.vmap(error, (None, 0)), (0, None))(tasks, queries)
-        return jnp.sum(errors**2)
-
-    X = jax.random.normal(key, (count, _SAMPLES, len(_AXES))) * _AXES[None, None]
-    return np.asarray(jax.jit(lambda X: jax.lax.map(one, X, batch_size=1000))(X))
+    errors = jax.vmap(jax.vmap(error, (None, 0)), (0, None))(tasks, queries)
+    return jnp.sum(errors**2)
 
 
 def _symmetric() -> float:

@@ -4,11 +4,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from iclab.core import Mixture, Prompt
+from iclab.evaluation import prompt_average
 from iclab.evidence import Measured, averaged
 from iclab.models import LoopedTransformer
 from iclab.tasks import LinearRegression
@@ -32,7 +33,7 @@ class Exact:
 
 @dataclass(frozen=True)
 class Drawn(Exact):
-    """The same on drawn prompts, so few loops that rare prompts do not carry it."""
+    """The same on drawn prompts, rare ones among them oftener than by chance."""
 
 
 def by_fractions(case: Exact) -> np.ndarray:
@@ -47,12 +48,20 @@ def by_fractions(case: Exact) -> np.ndarray:
 
 
 def by_prompts(case: Drawn, key: Array, draws: int) -> Measured:
-    """Mean squared errors of the model on drawn prompts."""
-    model = LoopedTransformer(case.step * jnp.eye(case.dimension))
-    task = LinearRegression(jnp.eye(case.dimension))
-    prompts = task.sample_batch(key, draws, case.samples)
-    by_depth = jax.vmap(lambda prompt: model.predictions_by_depth(prompt, case.most))
-    predictions = jax.jit(by_depth)(prompts)[:, 1:]
-    errors = np.asarray(predictions - prompts.target[:, None]) ** 2
-    mean, deviation = errors.mean(axis=0), errors.std(axis=0, ddof=1)
-    return averaged(mean, deviation / np.sqrt(draws), draws, "prompts")
+    """Mean squared errors of the model on prompts of a mixture."""
+    model = LoopedTransformer(case.step * jnp.eye(case.dimension), loops=case.most)
+    mean, error = prompt_average(
+        _squared_errors,
+        LinearRegression(jnp.eye(case.dimension)),
+        model,
+        examples=case.samples,
+        prompts=draws,
+        key=key,
+        mixture=Mixture.of_degree(2 * case.most, case.samples),
+    )
+    return averaged(np.asarray(mean), np.asarray(error), draws, "prompts of a mixture")
+
+
+def _squared_errors(prompt: Prompt, model: LoopedTransformer) -> Array:
+    """After each loop."""
+    return (model.predictions_by_depth(prompt)[1:] - prompt.target) ** 2

@@ -14,12 +14,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
+from iclab.core import FEWEST_EFFECTIVE, Estimate
 from iclab.evidence import setting
 from iclab.papers._training_runs import mean_diagonal, quick_key
 from iclab.tasks import LinearRegression
-from iclab.theory import wishart_quadrature
+from iclab.theory import (
+    WeightedCovariances,
+    weighted_covariances,
+    wishart_quadrature,
+)
 from iclab.training import Loops, Trained, fit_loops
 
 # Standard deviation of A's entries before training.
@@ -102,24 +107,45 @@ def to_identity(A: np.ndarray) -> np.ndarray:
 def population_loss(
     A: np.ndarray, u: np.ndarray, samples: int, draws: int, key: Any
 ) -> tuple[float, float]:
-    """Loss of layers A_t, u_t, and its standard error: exact at the nearest multiples.
+    """Loss of layers A_t, u_t and its standard error; NaN where it is not known.
 
-    The exact loss of layers α_tI with α_t = tr A_t/d, plus the mean over `draws` sample
-    covariances of what A and u change. That difference is small and varies little,
-    while the loss itself is carried by rare prompts.
+    Exact for multiples of I, whatever u is. Other A are averaged over `draws` sample
+    covariances of a mixture in which the rare ones that carry the loss are frequent.
     """
     d = A.shape[-1]
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel().tolist())
-    X = rng.normal(size=(draws, samples, d))
-    S = np.swapaxes(X, 1, 2) @ X / samples
     alpha = mean_diagonal(A)
-    multiples = alpha[:, None, None] * np.eye(d)
-    change = _losses_given(S, A, u) - _losses_given(S, multiples, np.zeros_like(u))
-    h, weight = map(np.asarray, wishart_quadrature(d, samples, 2 * len(A)))
-    residual = np.prod(1 - alpha[:, None] * h, axis=0)
-    exact = d * np.sum(weight * residual**2)
-    error = change.std(ddof=1) / np.sqrt(draws)
-    return float(exact + change.mean()), float(error)
+    if np.allclose(A, alpha[:, None, None] * np.eye(d), rtol=0, atol=1e-14):
+        h, weight = map(np.asarray, wishart_quadrature(d, samples, 2 * len(A)))
+        left, constant = np.ones_like(h), np.zeros((len(h), d))
+        for a, u_t in zip(alpha, u, strict=True):
+            left, constant = (
+                (1 - a * h) * left,
+                constant - a * h[:, None] * (constant + u_t),
+            )
+        return float(weight @ (d * left**2 + np.sum(constant**2, axis=1))), 0.0
+    means, errors = losses_by_depth(A, u, np.eye(d), samples, draws, key)
+    return float(means[-1]), float(errors[-1])
+
+
+def losses_by_depth(
+    A: np.ndarray,
+    u: np.ndarray,
+    covariance: np.ndarray,
+    samples: int,
+    draws: int,
+    key: Any,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Losses after each layer A_t, u_t and their errors, as in `population_loss`.
+
+    Inputs have this covariance, and w ~ N(0, I).
+    """
+    A, u, Sigma = map(jnp.asarray, (A, u, covariance))
+    degree = 2 * len(A)
+    drawn = weighted_covariances(quick_key(key), Sigma, samples, draws, degree=degree)
+    found = _by_depth(A, u, Sigma, drawn)
+    known = np.asarray(found.effective) >= FEWEST_EFFECTIVE
+    mean, error = (np.where(known, np.asarray(one), np.nan) for one in found)
+    return mean, error
 
 
 def words(settings: Mapping[str, Any]) -> str:
@@ -131,19 +157,27 @@ def words(settings: Mapping[str, Any]) -> str:
     )
 
 
-def _losses_given(S: np.ndarray, A: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Losses on prompts with these sample covariances, w and the query integrated out.
+@jax.jit
+def _by_depth(A: Array, u: Array, Sigma: Array, drawn: WeightedCovariances) -> Estimate:
+    """Losses after each layer, with w and the query integrated out.
 
     The error is ⟨r_L, x_q⟩ with r_0 = w and r_{t+1} = r_t − A_tᵀS(r_t + u_t): affine in
     w.
     """
-    rate = np.broadcast_to(np.eye(S.shape[-1]), S.shape)
-    constant = np.zeros(S.shape[:-1])
-    for A_t, u_t in zip(A, u, strict=True):
-        pull = A_t.T @ S
-        rate = rate - pull @ rate
-        constant = constant - np.einsum("bij,bj->bi", pull, constant + u_t)
-    return (rate**2).sum((1, 2)) + (constant**2).sum(1)
+
+    def losses(S):
+        def layer(left, weights):
+            rate, constant = left
+            A_t, u_t = weights
+            rate = rate - A_t.T @ S @ rate
+            constant = constant - A_t.T @ S @ (constant + u_t)
+            loss = jnp.sum(rate * (Sigma @ rate)) + constant @ Sigma @ constant
+            return (rate, constant), loss
+
+        start = jnp.eye(len(Sigma)), jnp.zeros(len(Sigma))
+        return jax.lax.scan(layer, start, (A, u))[1]
+
+    return jax.vmap(drawn.estimate, 1)(jax.vmap(losses)(drawn.covariances))
 
 
 @functools.cache  # one object for one rate, so that equal programs compile once

@@ -84,7 +84,9 @@ def draw(tables: Tables) -> Picture:
         f"Every loss is a mean over {every} steps;\n"
         "lines are means over runs, bands reach from the smallest to the largest. "
         "Optima are exact: of symmetric A in a loop,\nand of layers that are "
-        "multiples of I.",
+        "multiples of I. With many loops a batch holds few of the prompts that carry "
+        "the loss; the ends in the\nlast panel are expected losses, over a mixture "
+        f"that has them often{_unknown(tables)}.",
     )
     (page,) = drawing.parts(picture, 1, 1)
     axes = list(page.subplots(2, (len(loops) + 2) // 2).flat)
@@ -200,6 +202,13 @@ def expect(tables: Tables) -> list[Evidence]:
             post_hoc=True,
         ),
     ]
+
+
+def _unknown(tables: Tables) -> str:
+    """Words about ends whose loss too few draws carry, if there are any."""
+    ends = np.stack([tables[name]["final_losses"] for name in ("looped", "untied")])
+    count = int(np.isnan(ends).sum())
+    return f" ({count} of {ends.size} unknown)" if count else ""
 
 
 def _many_loops(away: np.ndarray) -> list[Evidence]:

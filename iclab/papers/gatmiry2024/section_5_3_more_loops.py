@@ -13,7 +13,7 @@ def cases(scale) -> dict[str, Exact]:
     """Two and five loops in training, the ones that the text names."""
     found = exact_cases(scale)
     if scale != "smoke":
-        found["d=5, n=20, 2 loops, drawn prompts"] = Drawn(5, 20, 2, 4)
+        found["d=5, n=20, 2 loops, drawn prompts"] = Drawn(5, 20, 2, 10)
     return found
 
 
