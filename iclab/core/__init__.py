@@ -16,15 +16,7 @@ from iclab._reader import (
     require as require,
 )
 from iclab.core._checked import checked as checked
-from iclab.core._errors import (
-    array_size as array_size,
-    covariance_matrix as covariance_matrix,
-    enough_memory as enough_memory,
-    finite_number as finite_number,
-    positive_integer as positive_integer,
-    square_matrix as square_matrix,
-    symmetric_matrix as symmetric_matrix,
-)
+from iclab.core._errors import enough_memory as enough_memory
 from iclab.core._estimate import (
     FEWEST_EFFECTIVE as FEWEST_EFFECTIVE,
     Estimate as Estimate,

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         Scale as Scale,
     )
     from iclab.evidence._distance import (
-        Farthest as Farthest,
         bars_off as bars_off,
         case_line as case_line,
         farthest as farthest,

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from iclab.lab._signals import Stopped as Stopped
     from iclab.lab._verify import (
         Verification as Verification,
-        Verified as Verified,
         verify as verify,
     )
 

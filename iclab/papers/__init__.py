@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         judged as judged,
         prediction_job as prediction_job,
     )
-    from iclab.papers._offers import GROUP as GROUP
     from iclab.papers._opening import (
         TAKEN as TAKEN,
         OpenPaper as OpenPaper,

@@ -12,7 +12,7 @@ from iclab.core import (
     Natural,
     Prompt,
     checked,
-    positive_integer,
+    read,
     require,
 )
 from iclab.probes._bootstrap import Interval, bootstrap_weights, bounds, ratio
@@ -213,6 +213,6 @@ def context_of(prompts: Prompt, context: int | None) -> int:
     found = f"examples of shape {np.shape(prompts.examples)}"
     require(batch, "prompts", "a batch, with a leading axis", found)
     most = np.shape(prompts.examples)[1]
-    n = most if context is None else positive_integer(context, "context")
+    n = most if context is None else read(context, Natural, "context")
     require(n <= most, "context", f"at most {most}, the prompts' own", n)
     return n

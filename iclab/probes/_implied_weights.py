@@ -13,7 +13,6 @@ from iclab.core import (
     Prompt,
     checked,
     named_predictors,
-    positive_integer,
 )
 from iclab.probes._bootstrap import Interval, bootstrap_weights, ratio
 from iclab.probes._filter import context_of
@@ -70,7 +69,7 @@ def _weights(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Weights, squared residuals and squared predictions, summed over queries."""
     total, d = np.shape(prompts.query)
-    asked = positive_integer(_QUERIES * d, "queries")
+    asked = _QUERIES * d
     # Prompt p asks the queries of prompts p, p + 1, …; few prompts ask some again.
     whose = (np.arange(total)[:, None] + np.arange(asked)[None]) % total
     queries = np.asarray(prompts.query)[whose]

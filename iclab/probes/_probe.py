@@ -20,7 +20,7 @@ from iclab.core import (
     Prompt,
     checked,
     named_predictors,
-    positive_integer,
+    read,
     refuse,
     require,
 )
@@ -148,7 +148,7 @@ def probe(
     default d, 2d and 4d, at most the model's longest and its `training_context`.
     `report(done, of, what)` is called when a step begins.
     """
-    P = positive_integer(prompts, "prompts")
+    P = read(prompts, Natural, "prompts")
     require(P >= 64, "prompts", "≥ 64, for intervals to mean something", P)
     others = named_predictors(against or {}, "against")
     task = _task(predictor, task, dimension, P)
@@ -317,7 +317,7 @@ def _task(
 ) -> AbstractTask:
     own = getattr(predictor, "dimension", None)
     if dimension is not None:
-        positive_integer(dimension, "dimension")
+        read(dimension, Natural, "dimension")
     if task is None:
         d = dimension or own
         if d is None:
@@ -345,7 +345,7 @@ def _contexts(
         most = min(longest or math.inf, trained or math.inf)
         wanted = [int(min(n, most)) for n in (d, 2 * d, 4 * d)]
     else:
-        wanted = [positive_integer(n, "contexts") for n in contexts]
+        wanted = [read(n, Natural, "contexts") for n in contexts]
         require(bool(wanted), "contexts", "at least one length", "none")
     if longest is not None:
         rule = f"at most {longest}, the model's longest context"

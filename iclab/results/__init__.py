@@ -52,7 +52,6 @@ from iclab.results._prediction import (
     see_predicted as see_predicted,
 )
 from iclab.results._record import (
-    FILE_KINDS as FILE_KINDS,
     Failure as Failure,
     Record as Record,
     claim_record as claim_record,

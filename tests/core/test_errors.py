@@ -4,18 +4,24 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxtyping import Array, Float
 
 from iclab.core import (
+    Natural,
+    NonNegative,
+    Number,
     checked,
     finite_array,
-    finite_number,
     is_traced,
-    positive_integer,
+    read,
     require,
-    square_matrix,
 )
 from tests.assertions import assert_close
 from tests.refusals import refused
+
+
+def _square(value, name):
+    return read(value, Float[Array, "d d"], name)
 
 
 def test_require_says_name_rule_value():
@@ -43,7 +49,7 @@ def test_errors_from_inside_name_the_function():
 
 @pytest.mark.parametrize("value", [3, np.int32(3), np.array(3), jnp.asarray(3)])
 def test_every_kind_of_integer_is_one(value):
-    assert positive_integer(value, "n") == 3
+    assert read(value, Natural, "n") == 3
 
 
 @pytest.mark.parametrize(
@@ -66,23 +72,23 @@ def test_every_kind_of_integer_is_one(value):
 )
 def test_what_is_not_a_positive_integer(value, found):
     with refused(f"`n` must be an integer ≥ 1, got {found}"):
-        positive_integer(value, "n")
+        read(value, Natural, "n")
 
 
 @pytest.mark.parametrize(
-    ("value", "at_least", "message"),
+    ("value", "kind", "message"),
     [
-        (float("nan"), -np.inf, "`s` must be finite, got nan"),
-        (float("inf"), -np.inf, "`s` must be finite, got inf"),
-        (-1.0, 0, "`s` must be ≥ 0 and finite, got -1.0"),
-        (jnp.asarray(-1.0), 0, "`s` must be ≥ 0 and finite, got -1.0"),
-        (float("nan"), 0, "`s` must be ≥ 0 and finite, got nan"),
-        (float("inf"), 0, "`s` must be ≥ 0 and finite, got inf"),
+        (float("nan"), Number, "`s` must be finite, got nan"),
+        (float("inf"), Number, "`s` must be finite, got inf"),
+        (-1.0, NonNegative, "`s` must be ≥ 0 and finite, got -1.0"),
+        (jnp.asarray(-1.0), NonNegative, "`s` must be ≥ 0 and finite, got -1.0"),
+        (float("nan"), NonNegative, "`s` must be ≥ 0 and finite, got nan"),
+        (float("inf"), NonNegative, "`s` must be ≥ 0 and finite, got inf"),
     ],
 )
-def test_what_is_not_a_finite_number(value, at_least, message):
+def test_what_is_not_a_finite_number(value, kind, message):
     with refused(message):
-        finite_number(value, "s", at_least=at_least)
+        read(value, kind, "s")
 
 
 def test_bad_entries_are_counted():
@@ -90,11 +96,11 @@ def test_bad_entries_are_counted():
         finite_array(jnp.array([1.0, jnp.nan, jnp.inf]), "v")
 
 
-def test_square_matrix_makes_floats():
-    matrix = square_matrix([[1, 2], [3, 4]], "A")
+def test_a_square_matrix_is_of_floats():
+    matrix = _square([[1, 2], [3, 4]], "A")
     assert matrix.dtype == jnp.float64
     assert_close(matrix, [[1.0, 2.0], [3.0, 4.0]])
-    assert square_matrix(jnp.eye(2, dtype=jnp.float32), "A").dtype == jnp.float32
+    assert _square(jnp.eye(2, dtype=jnp.float32), "A").dtype == jnp.float32
 
 
 @pytest.mark.parametrize(
@@ -107,19 +113,19 @@ def test_square_matrix_makes_floats():
         (2.0, "()"),
     ],
 )
-def test_what_is_not_a_square_matrix(value, shape):
+def test_what_is_not_a__square(value, shape):
     with refused(f"`A` must be a square matrix, got shape {shape}"):
-        square_matrix(value, "A")
+        _square(value, "A")
 
 
 def test_traced_values_pass():
     @jax.jit
     def passes(n, s, v):
         assert is_traced(n)
-        assert positive_integer(n, "n") is n
-        finite_number(s, "s", at_least=0)
+        assert read(n, Natural, "n") is n
+        read(s, NonNegative, "s")
         finite_array(v, "v")
-        return n + s + jnp.sum(square_matrix(v, "v"))
+        return n + s + jnp.sum(_square(v, "v"))
 
     assert not is_traced(jnp.ones(2))
     assert_close(passes(-1, -2.0, jnp.eye(2)), -1.0)

@@ -6,7 +6,7 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 
-from iclab.core import positive_integer, require
+from iclab.core import Natural, read, require
 from iclab.models import GPT2
 from iclab.tasks import AbstractTask, Exponential, LinearRegression, RandomCovariance
 from iclab.training import Curriculum, InContext, Optimiser, Plan
@@ -58,8 +58,8 @@ def build(settings: Settings) -> tuple[InContext, GPT2, Plan]:
 
     `curriculum_every=0` shows all dimensions and points from the first step on.
     """
-    context = positive_integer(settings.context, "context")
-    d = positive_integer(settings.dimension, "dimension")
+    context = read(settings.context, Natural, "context")
+    d = read(settings.dimension, Natural, "dimension")
     longest = settings.longest or 2 * context
     rule = f"at least `context` = {context}"
     require(longest >= context, "longest", rule, longest)
