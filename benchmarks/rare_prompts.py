@@ -44,9 +44,9 @@ def second_moment(A: jax.Array, loops: int) -> tuple[float, float]:
 def draws_for_one_error() -> None:
     """Variance of a plain draw over that of a draw from the mixture, by depth."""
     print(
-        f"\nthe best multiple of I, d={_DIMENSION}, n={_SAMPLES}: the loss, its standard"
-        f" error from {_DRAWS:,} draws of\nthe mixture, and how many times as many"
-        " plain draws would have that error"
+        f"\nthe best multiple of I, d={_DIMENSION}, n={_SAMPLES}: the loss, from"
+        f" {_DRAWS:,} draws of the mixture too,\nand how many times as many plain draws"
+        " would have the same error"
     )
     print(f"{'loops':>5} {'exact':>12} {'mixture':>12} {'±':>9} {'plain draws':>20}")
     for loops in _DEPTHS:

@@ -10,9 +10,11 @@ from jaxtyping import Array, Float, PyTree
 
 from iclab import show
 
-# A mean that fewer draws carry has no error bar, and one of which a single draw is more
-# than this share is no estimate.
-FEWEST_EFFECTIVE, LARGEST_SHARE = 100, 1 / 20
+# A mean that fewer effective draws carry has no error bar.
+FEWEST_EFFECTIVE = 100
+
+# A mean of which a single draw is more than this share is no estimate.
+LARGEST_SHARE = 1 / 20
 
 
 class HeavyTails(UserWarning):
