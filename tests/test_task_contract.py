@@ -354,3 +354,25 @@ def test_bad_counts_are_named(member, prompts, examples, complaint):
     task = member.make(0.0)
     with refused(f"{type(task).__name__}.sample_batch: {complaint}"):
         task.sample_batch(jax.random.key(0), prompts, examples)
+
+
+@every_task
+def test_a_stretch_of_one_changes_nothing(member):
+    """And one of two stretches the inputs; inputs of another law are refused."""
+    task, key = member.make(0.5), jax.random.key(5)
+    eye = jnp.eye(D)
+    if task.input_root(task.latent(key)) is None:
+        with refused(
+            f"{type(task).__name__}.sample_stretched: inputs must be Gaussian, those of"
+            f" {type(task).__name__} are not"
+        ):
+            task.sample_stretched(key, N, eye)
+        return
+    prompt, white = task.sample_stretched(key, N, eye)
+    for found, expected in zip(
+        jax.tree.leaves(prompt), jax.tree.leaves(task.sample(key, N)), strict=True
+    ):
+        assert_close(found, expected)
+    twice, stretched = task.sample_stretched(key, N, 2 * eye)
+    assert_close(stretched, 2 * white)
+    assert_close(twice.examples, 2 * prompt.examples)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, PyTree
 
 from iclab import show
 
-# A mean that fewer draws carry has no error bar.
+# A mean that fewer effective draws carry has no error bar.
 FEWEST_EFFECTIVE = 100
 
 

@@ -55,7 +55,6 @@ class Mixture(eqx.Module):
         self.directions = directions
         if directions is not None:
             lengths = np.linalg.norm(np.asarray(directions), axis=1)
-            require(len(lengths) > 0, "directions", "at least one unit vector", "none")
             farthest = lengths[np.argmax(np.abs(lengths - 1))]
             unit = bool(abs(farthest - 1) <= 1e-8)
             found = f"one of length {farthest:.6g}"
@@ -82,8 +81,10 @@ class Mixture(eqx.Module):
         else:
             own = self.directions.shape[1]
             require(own == d, "directions", f"of dimension {d}", own)
-            u = self.directions[jax.random.randint(key, draws, 0, len(self.directions))]
-        s = jnp.resize(jnp.array(self.scales), draws)
+            u = self.directions[
+                jax.random.randint(key, (draws,), 0, len(self.directions))
+            ]
+        s = jnp.resize(jnp.array(self.scales), (draws,))
         return jnp.eye(d)[None] + jnp.einsum("b,bi,bj->bij", s - 1, u, u)
 
     def weights(
@@ -92,19 +93,17 @@ class Mixture(eqx.Module):
         """dP/dQ at sample covariances of white inputs."""
         S, n, U = covariances, samples, self.directions
         if U is None:
-            bands = _tridiagonal(S)
+            a, b = _tridiagonal(S)
+            log_mean = lambda tilt: _log_mean(tilt * a, tilt**2 * b)  # noqa: E731
         else:  # one matrix product, uᵀSu = ⟨uuᵀ, S⟩
             squares = (U[:, :, None] * U[:, None, :]).reshape(len(U), -1)
             along = S.reshape(len(S), -1) @ squares.T
+            size = math.log(len(U))
+            log_mean = lambda tilt: logsumexp(tilt * along, axis=1) - size  # noqa: E731
         logs = []
         for s in self.scales:
             tilt = n / 2 * (1 - s**-2)
-            if tilt == 0:
-                log = jnp.zeros(len(S))
-            elif U is None:
-                log = _log_mean(tilt * bands[0], tilt**2 * bands[1])
-            else:
-                log = logsumexp(tilt * along, axis=1) - math.log(len(U))
+            log = log_mean(tilt) if tilt > 0 else jnp.zeros(len(S))
             logs.append(log - n * math.log(s))
         return len(logs) * jnp.exp(-logsumexp(jnp.stack(logs), axis=0))
 
@@ -183,7 +182,7 @@ def _above(
     d, beside = len(a), jnp.sqrt(b)
     bound = jnp.max(a + beside + jnp.roll(beside, -1, axis=0), axis=0) + 1
 
-    def step(_: int, x: Array) -> Array:
+    def step(x: Array) -> Array:
         def row(state: tuple, own: tuple) -> tuple[tuple, None]:
             pivot, slope, bend, first, second = state
             a, b = own
@@ -197,11 +196,11 @@ def _above(
         one, zero = jnp.ones_like(x), jnp.zeros_like(x)
         # Σ 1/(x − m_j) and Σ 1/(x − m_j)² over all eigenvalues m_j.
         start = (one, zero, zero, zero, zero)
-        (_, _, _, first, second), _ = jax.lax.scan(row, start, (a, b))
+        (*_, first, second), _ = jax.lax.scan(row, start, (a, b))
         spread = jnp.clip((d - 1) * (d * second - first**2), 0)
         return x - 0.9 * d / (first + jnp.sqrt(spread))
 
-    return jax.lax.fori_loop(0, 6, step, bound)
+    return jax.lax.fori_loop(0, 6, lambda _, x: step(x), bound)
 
 
 @functools.cache
