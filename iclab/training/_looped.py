@@ -75,7 +75,7 @@ def looped_gradient_flow(
             jnp.asarray(A[0, 0]),
             **options,
         )
-        matrices = lambda a: a[..., None, None] * jnp.eye(d)  # noqa: E731
+        matrices = lambda a: jnp.einsum("...,ij->...ij", a, jnp.eye(d))  # noqa: E731
     else:
         known = L <= 3 or key is not None
         rule = "at most 3 unless `start` is a multiple of I or a `key` is given"
