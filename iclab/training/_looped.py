@@ -77,13 +77,12 @@ def looped_gradient_flow(
         )
         matrices = lambda a: jnp.einsum("...,ij->...ij", a, jnp.eye(d))  # noqa: E731
     else:
-        known = L <= 3 or key is not None
-        rule = "at most 3 unless `start` is a multiple of I or a `key` is given"
-        require(known, "loops", rule, L)
         prompts = {"covariance": jnp.eye(d), "samples": n, "loops": L}
         if L <= 3:
             loss = functools.partial(looped_loss, **prompts)
         else:
+            rule = "at most 3 unless `start` is a multiple of I or a `key` is given"
+            require(key is not None, "loops", rule, L)
             loss = looped_loss_on_draws(**prompts, key=key, draws=draws)
         if not np.allclose(A, A.T, rtol=0, atol=1e-12 * np.max(np.abs(A))):
             return gradient_flow(loss, jnp.asarray(A), **options)
