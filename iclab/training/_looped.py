@@ -19,6 +19,7 @@ from iclab.core import (
     checked,
     is_traced,
     read,
+    refuse,
     require,
     same_dimension,
 )
@@ -81,8 +82,9 @@ def looped_gradient_flow(
         if L <= 3:
             loss = functools.partial(looped_loss, **prompts)
         else:
-            rule = "at most 3 unless `start` is a multiple of I or a `key` is given"
-            require(key is not None, "loops", rule, L)
+            if key is None:
+                rule = "at most 3 unless `start` is a multiple of I or a `key` is given"
+                refuse(f"`loops` must be {rule}, got {L}")
             loss = looped_loss_on_draws(**prompts, key=key, draws=draws)
         if not np.allclose(A, A.T, rtol=0, atol=1e-12 * np.max(np.abs(A))):
             return gradient_flow(loss, jnp.asarray(A), **options)
