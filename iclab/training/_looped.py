@@ -19,6 +19,7 @@ from iclab.core import (
     checked,
     is_traced,
     read,
+    refuse,
     require,
     same_dimension,
 )
@@ -75,15 +76,15 @@ def looped_gradient_flow(
             jnp.asarray(A[0, 0]),
             **options,
         )
-        matrices = lambda a: a[..., None, None] * jnp.eye(d)  # noqa: E731
+        matrices = lambda a: jnp.einsum("...,ij->...ij", a, jnp.eye(d))  # noqa: E731
     else:
-        known = L <= 3 or key is not None
-        rule = "at most 3 unless `start` is a multiple of I or a `key` is given"
-        require(known, "loops", rule, L)
         prompts = {"covariance": jnp.eye(d), "samples": n, "loops": L}
         if L <= 3:
             loss = functools.partial(looped_loss, **prompts)
         else:
+            if key is None:
+                rule = "at most 3 unless `start` is a multiple of I or a `key` is given"
+                refuse(f"`loops` must be {rule}, got {L}")
             loss = looped_loss_on_draws(**prompts, key=key, draws=draws)
         if not np.allclose(A, A.T, rtol=0, atol=1e-12 * np.max(np.abs(A))):
             return gradient_flow(loss, jnp.asarray(A), **options)

@@ -1,14 +1,18 @@
 """Training looped transformers: the exact flow, and runs side by side."""
 
+import functools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import pytest
 
 from iclab.models import LoopedTransformer
+from iclab.papers.findings._all_weights import least, mean_loss
 from iclab.tasks import LinearRegression
-from iclab.theory import looped_flow_limit, looped_optimum
+from iclab.theory import looped_flow_limit, looped_loss, looped_optimum
 from iclab.training import fit_loops, looped_gradient_flow
 from tests.assertions import assert_close
 from tests.refusals import refused
@@ -38,14 +42,49 @@ def test_flow_of_matrices_keeps_eigenvectors_and_ends_at_the_optimum():
     assert_close(A @ start, start @ A)
 
 
+def test_unsymmetric_flow_is_exact_up_to_three_loops():
+    start = jnp.array([[0.5, 0.4], [-0.3, 0.6]])
+    flow = looped_gradient_flow(start, samples=60, loops=2, tolerance=1e-8)
+    loss = functools.partial(looped_loss, covariance=jnp.eye(2), samples=60, loops=2)
+    assert_close(jax.grad(loss)(flow.model), 0.0, atol=1e-7)
+    turned, _ = least(mean_loss(60, 2), 1e-6)
+    assert_close(loss(flow.model), turned, rtol=1e-5)
+    assert turned < 0.99 * looped_optimum(2, 60, 2)[1]
+
+
+@pytest.mark.parametrize("turned", [0.0, 0.3])
+def test_flow_on_draws_ends_near_the_exact_optimum(turned):
+    start = jnp.array([[0.5, turned], [-turned, 0.6]])
+    flow = looped_gradient_flow(
+        start, samples=20, loops=4, key=jax.random.key(0), draws=2_000, tolerance=1e-5
+    )
+    A = np.asarray(flow.model)
+    if turned:
+        best, _ = least(mean_loss(20, 4), 1e-4)
+    else:
+        best = looped_optimum(2, 20, 4)[1]
+        assert_close(A, A.T)
+    exact = _exact_loss(A, samples=20, loops=4)
+    assert best * (1 - 1e-4) <= exact <= 1.1 * best  # what 2,000 draws leave open
+
+
+def _exact_loss(A, samples, loops):
+    """E‖(I − SA)ᴸ‖² of a 2×2 matrix, rotated to aI + bZ + εJ."""
+    a, e = np.trace(A) / 2, (A[0, 1] - A[1, 0]) / 2
+    b = np.hypot((A[0, 0] - A[1, 1]) / 2, (A[0, 1] + A[1, 0]) / 2)
+    return np.polynomial.polynomial.polyval3d(a, b, e, mean_loss(samples, loops))
+
+
 def test_flow_refusals():
     with refused(
         "looped_gradient_flow: `loops` must be at most 3 unless `start` is a multiple "
-        "of I, got 4"
+        "of I or a `key` is given, got 4"
     ):
         looped_gradient_flow(jnp.diag(jnp.array([0.0, 1.0])), samples=20, loops=4)
     with refused("looped_gradient_flow: `samples` must be an integer ≥ 1, got 0"):
         looped_gradient_flow(jnp.eye(2), samples=0, loops=4)
+    with pytest.raises(ValueError, match="`start` must be finite"):
+        looped_gradient_flow(jnp.full((2, 2), jnp.nan), samples=20, loops=2)
 
 
 # One object, so that runs share their program.
