@@ -12,6 +12,7 @@ from iclab.papers._training_runs import to_multiples
 from iclab.papers.gatmiry2024._curvature import curvatures
 from iclab.papers.gatmiry2024._shifted_loss import shifted_loss_by_loops
 from iclab.papers.gatmiry2024._training import (
+    losses_by_depth,
     population_loss,
     to_identity,
     train_looped,
@@ -21,6 +22,7 @@ from iclab.theory import (
     looped_loss,
     looped_optimum,
     loss_by_test_loops,
+    sampled_looped_loss,
     wishart_matrix_moments,
 )
 from tests.assertions import assert_close, assert_mean_close
@@ -82,6 +84,53 @@ def test_population_loss_is_the_exact_loss():
     )
     assert_mean_close(found, error, exact)
     assert error < 0.01 * float(exact)
+
+
+def test_population_loss_of_multiples_is_exact():
+    d, n, L = 3, 7, 5
+    u = np.array([0.3, -0.2, 0.1])
+    exact = looped_loss(
+        0.6 * jnp.eye(d), jnp.asarray(u), covariance=jnp.eye(d), samples=n, loops=L
+    )
+    A = np.stack([0.6 * np.eye(d)] * L)
+    found, error = population_loss(A, np.stack([u] * L), n, 1_000, jax.random.key(0))
+    assert found == pytest.approx(float(exact), rel=1e-12)
+    assert error < 1e-12
+
+
+def test_population_loss_of_turned_weights_with_many_loops():
+    d, n, L = 2, 20, 10
+    A = np.array([[0.6, 0.3], [-0.3, 0.6]])
+    exact = sampled_looped_loss(
+        jnp.asarray(A),
+        covariance=jnp.eye(d),
+        samples=n,
+        loops=L,
+        key=jax.random.key(1),
+        draws=400_000,
+    )
+    layers, u = np.stack([A] * L), np.zeros((L, d))
+    found, error = population_loss(layers, u, n, 10_000, jax.random.key(0))
+    assert_mean_close(found, np.hypot(error, exact.standard_error), exact.mean)
+    assert error < 0.1 * found
+
+
+def test_population_loss_that_too_few_draws_carry_is_not_known():
+    d, n, L = 2, 20, 10
+    A = np.stack([np.array([[0.6, 0.3], [-0.3, 0.6]])] * L)
+    found = population_loss(A, np.zeros((L, d)), n, 40, jax.random.key(0))
+    assert np.isnan(found).all()
+
+
+def test_losses_by_depth_are_the_exact_losses():
+    n, loops = 8, 4
+    A, u = np.stack([0.6 * np.eye(3)] * loops), np.zeros((loops, 3))
+    key = jax.random.key(0)
+    found, error = losses_by_depth(A, u, np.asarray(SIGMA), n, 20_000, key)
+    halves = (Fraction(3, 4), Fraction(5, 4)), (2, 1)
+    exact = shifted_loss_by_loops([0.6], *halves, n, loops)[0]
+    for one in zip(found, error, exact, strict=True):
+        assert_mean_close(*one)
 
 
 def test_one_layer_is_one_loop():

@@ -301,7 +301,9 @@ ENTRIES: tuple[Entry, ...] = (
         " multiples of I, and the loss on the batch falls towards 0. The exact loss"
         " of the nearest multiples of Σ⁻¹ and I rises meanwhile«, to {hidden:.1e}"
         " times that on the batch and more», because rare prompts that the batch"
-        " does not hold carry it; the median prompt shows nothing of this. The best"
+        " does not hold carry it; so does that of the weights themselves, on draws"
+        " in which such prompts are frequent. The median prompt shows nothing of"
+        " this. The best"
         " multiples have a small loss«, {least:.2%} of predicting 0», not 0, and"
         " training multiples on the exact loss from the same starts ends in local"
         " minima above it.",

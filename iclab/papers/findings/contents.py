@@ -83,7 +83,8 @@ ENTRIES: tuple[Entry, ...] = (
         "Training on a batch with B free ends below the least loss that any such"
         " weights have, at weights whose true loss is many times that. The spread"
         " within the batch does not show it: the prompts that carry the loss are"
-        " too rare to be in the batch. With B = 0 batch and population agree.",
+        " too rare to be in the batch. As many prompts of a mixture that has them"
+        " often do show it. With B = 0 batch and population agree.",
         hypotheses=(
             "three layers of multiples of Σ⁻¹ and I, d = 5, n = 20, batches of 20,000"
             " prompts and more; bounds chosen after seeing results"
@@ -149,7 +150,7 @@ ENTRIES: tuple[Entry, ...] = (
         "claim",
         "beside gatmiry2024, Figure 1",
         "With ten loops, five inputs and twenty examples there are weights, not"
-        " symmetric, with about half of the least loss of symmetric ones.",
+        " symmetric, with little more than half of the least loss of symmetric ones.",
         hypotheses="Σ⋆ = I, w ~ N(0, I), labels without noise",
     ),
     Entry(

@@ -109,7 +109,9 @@ def _losses(prompt: Prompt, model: LoopedTransformer) -> Array:
     def error(w, query):
         return w @ query - model.predictions_by_depth(Prompt(X, X @ w, query))[1:]
 
-    errors = jax.vmap(jax.vmap(error, (None, 0)), (0, None))(eye, eye)
+    # Task by task: all of them on all prompts would not fit.
+    by_query = jax.vmap(error, (None, 0))
+    errors = jax.lax.map(lambda w: by_query(w, eye), eye)
     return jnp.sum(errors**2, axis=(0, 1))
 
 

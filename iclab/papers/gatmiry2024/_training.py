@@ -6,6 +6,7 @@ rate that falls to 0 along a half cosine.
 
 import dataclasses
 import functools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -109,22 +110,29 @@ def population_loss(
 ) -> tuple[float, float]:
     """Loss of layers A_t, u_t and its standard error; NaN where it is not known.
 
-    Exact for multiples of I, whatever u is. Other A are averaged over `draws` sample
-    covariances of a mixture in which the rare ones that carry the loss are frequent.
+    A mean over `draws` sample covariances of a mixture in which the rare ones that
+    carry the loss are frequent. Layers α_tI with α_t = tr A_t/d have an exact loss:
+    where the difference from it varies half as much as the loss or less, its mean is
+    added to that. So the loss of multiples of I is exact.
     """
     d = A.shape[-1]
     alpha = mean_diagonal(A)
-    if np.allclose(A, alpha[:, None, None] * np.eye(d), rtol=0, atol=1e-14):
-        h, weight = map(np.asarray, wishart_quadrature(d, samples, 2 * len(A)))
-        left, constant = np.ones_like(h), np.zeros((len(h), d))
-        for a, u_t in zip(alpha, u, strict=True):
-            left, constant = (
-                (1 - a * h) * left,
-                constant - a * h[:, None] * (constant + u_t),
-            )
-        return float(weight @ (d * left**2 + np.sum(constant**2, axis=1))), 0.0
-    means, errors = losses_by_depth(A, u, np.eye(d), samples, draws, key)
-    return float(means[-1]), float(errors[-1])
+    h, weight = map(np.asarray, wishart_quadrature(d, samples, 2 * len(A)))
+    left, constant = np.ones_like(h), np.zeros((len(h), d))
+    for a, u_t in zip(alpha, u, strict=True):
+        left = left - a * h * left
+        constant = constant - a * h[:, None] * (constant + u_t)
+    exact = weight @ (d * left**2 + np.sum(constant**2, axis=1))
+    drawn = _drawn(np.eye(d), len(A), samples, draws, key)
+    losses, others = (
+        np.asarray(_by_layer(one, u, np.eye(d), drawn))[:, -1]
+        for one in (A, alpha[:, None, None] * np.eye(d))
+    )
+    found = _estimated(np.stack([losses, losses - others], axis=1), drawn)
+    if found.effective[0] < FEWEST_EFFECTIVE:
+        return math.nan, math.nan
+    (loss, change), (error, less) = (np.asarray(one).tolist() for one in found)
+    return (float(exact) + change, less) if less < error / 2 else (loss, error)
 
 
 def losses_by_depth(
@@ -135,14 +143,12 @@ def losses_by_depth(
     draws: int,
     key: Any,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Losses after each layer A_t, u_t and their errors, as in `population_loss`.
+    """Losses after each layer A_t, u_t and their errors, by draws of the mixture alone.
 
     Inputs have this covariance, and w ~ N(0, I).
     """
-    A, u, Sigma = map(jnp.asarray, (A, u, covariance))
-    degree = 2 * len(A)
-    drawn = weighted_covariances(quick_key(key), Sigma, samples, draws, degree=degree)
-    found = _by_depth(A, u, Sigma, drawn)
+    drawn = _drawn(covariance, len(A), samples, draws, key)
+    found = _estimated(_by_layer(A, u, covariance, drawn), drawn)
     known = np.asarray(found.effective) >= FEWEST_EFFECTIVE
     mean, error = (np.where(known, np.asarray(one), np.nan) for one in found)
     return mean, error
@@ -157,8 +163,19 @@ def words(settings: Mapping[str, Any]) -> str:
     )
 
 
+def _drawn(
+    covariance: np.ndarray, layers: int, samples: int, draws: int, key: Any
+) -> WeightedCovariances:
+    Sigma = jnp.asarray(covariance)
+    return weighted_covariances(
+        quick_key(key), Sigma, samples, draws, degree=2 * layers
+    )
+
+
 @jax.jit
-def _by_depth(A: Array, u: Array, Sigma: Array, drawn: WeightedCovariances) -> Estimate:
+def _by_layer(
+    A: Array, u: Array, Sigma: Array, drawn: WeightedCovariances
+) -> Float[Array, "draws layers"]:
     """Losses after each layer, with w and the query integrated out.
 
     The error is ⟨r_L, x_q⟩ with r_0 = w and r_{t+1} = r_t − A_tᵀS(r_t + u_t): affine in
@@ -177,7 +194,13 @@ def _by_depth(A: Array, u: Array, Sigma: Array, drawn: WeightedCovariances) -> E
         start = jnp.eye(len(Sigma)), jnp.zeros(len(Sigma))
         return jax.lax.scan(layer, start, (A, u))[1]
 
-    return jax.vmap(drawn.estimate, 1)(jax.vmap(losses)(drawn.covariances))
+    return jax.vmap(losses)(drawn.covariances)
+
+
+@jax.jit
+def _estimated(columns: Array, drawn: WeightedCovariances) -> Estimate:
+    """The mean of each column; how many draws carry it is for the caller to judge."""
+    return jax.vmap(drawn.estimate, 1)(columns)
 
 
 @functools.cache  # one object for one rate, so that equal programs compile once

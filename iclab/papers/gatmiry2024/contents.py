@@ -309,8 +309,8 @@ ENTRIES: tuple[Entry, ...] = (
         " covariance. The median squared error improves with every further loop."
         " The mean does not: the exact expected loss is lowest after some loops"
         " more than in training«, after {turn:.0f} at the latest,» and then"
-        " diverges, because some prompts have an eigenvalue beyond 2/a*. The rarer"
-        " these are, the more prompts it takes to see it.",
+        " diverges, because some prompts have an eigenvalue beyond 2/a*. So does that"
+        " of the trained models, on draws in which such prompts are frequent.",
         hypotheses=(
             "w ~ N(0, I), no noise; in distribution x ~ N(0, I), out of it Σ has"
             " eigenvalues 3/4 and 5/4, half of the directions each (our choice: the"

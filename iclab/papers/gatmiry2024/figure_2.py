@@ -221,8 +221,8 @@ def _many_loops(away: np.ndarray) -> list[Evidence]:
             away,
             1.0,
             "twice the optimum: few prompts carry the gradient of ten loops, so "
-            "the end depends on the seed (of ten at desk scale seven end within a "
-            "fifth, three up to a half away), and longer training leaves it",
+            "the end depends on the seed (of ten at desk scale eight end within a "
+            "fifth, two up to two fifths away), and longer training leaves it",
             post_hoc=True,
         )
     ]
