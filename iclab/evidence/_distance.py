@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from iclab import show
-from iclab._reader import Listed, checked
+from iclab._reader import Listed, checked, refuse
 from iclab.evidence._case import CaseResult
 from iclab.evidence._claim import Relation
 
@@ -38,9 +38,13 @@ def bars_off(
     relation: Relation, measured: Listed, stated: Listed, error: Listed
 ) -> np.ndarray:
     """The same in error bars: more than 1 refutes the statement, NaN does (∞) too."""
+    try:
+        sides = np.broadcast_arrays(*map(_floats, (measured, stated, error)))
+    except ValueError:
+        refuse("`measured`, `stated` and `error` must have shapes that fit")
     with np.errstate(all="ignore"):
-        excess = beyond(relation, _floats(measured), _floats(stated))
-        off = np.where(excess == 0, 0.0, excess / _floats(error))
+        excess = beyond(relation, sides[0], sides[1])
+        off = np.where(excess == 0, 0.0, excess / sides[2])
     return np.where(np.isnan(off), np.inf, off)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol, get_args
 
+from iclab._reader import checked
 from iclab.evidence._claim import Claim, Measured, Printed, Relation, Scale, Value
 from iclab.evidence._figure import Evidence, Figure, Tables
 
@@ -60,6 +61,7 @@ class FigureModule(Protocol):
         ...
 
 
+@checked
 def claim_of(module: ModuleType, id: str) -> Claim:
     """The claim that a file is, or that it has written out as `CLAIM`."""
     if hasattr(module, "CLAIM"):
@@ -80,6 +82,7 @@ def claim_of(module: ModuleType, id: str) -> Claim:
     return Claim(id, **needed, **extra)
 
 
+@checked
 def figure_of(module: ModuleType, id: str) -> Figure:
     """The figure that a file is, or that it has written out as `FIGURE`."""
     if hasattr(module, "FIGURE"):

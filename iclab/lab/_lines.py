@@ -1,18 +1,16 @@
 """A result in a line or a few."""
 
-from typing import TYPE_CHECKING
-
 from iclab import evidence
+from iclab._reader import checked
+from iclab.evidence import Evidence, Sentence
+from iclab.results import Record
 from iclab.show import duration, number
-
-if TYPE_CHECKING:
-    from iclab.evidence import Evidence, Sentence
-    from iclab.results import Record
 
 _INDENT = " " * 11
 
 
-def result_lines(record: "Record", *, cached: bool = False) -> list[str]:
+@checked
+def result_lines(record: Record, *, cached: bool = False) -> list[str]:
     """An item's verdict; what is not good says why."""
     verdict = record.verdict
     head = f"{verdict:<10} {record.id}  {duration(record.seconds)}"
@@ -35,13 +33,15 @@ def result_lines(record: "Record", *, cached: bool = False) -> list[str]:
     return [head, *(_INDENT + line for line in lines)]
 
 
-def evidence_line(one: "Evidence") -> str:
+@checked
+def evidence_line(one: Evidence) -> str:
     """What a figure should show in one line: the number and what it is held to."""
     wanted = f"{one.relation} {number(one.bound)}"
     return f"{one.statement}: {number(one.value)}, expected {wanted}"
 
 
-def sentence_line(one: "Sentence") -> str:
+@checked
+def sentence_line(one: Sentence) -> str:
     """What a paper says of its figure, whether it is confirmed, and why perhaps not."""
     text = f"{one.state}: {one.statement} ({one.place})"
     numbers = [number(test.value, 4) for test in one.tests if not test.holds]

@@ -36,6 +36,7 @@ from iclab.runs import Engine, EngineProblem, Store
 from iclab.show import Display
 
 
+@checked
 @dataclass(frozen=True)
 class Verified:
     """An item that was run again: its record, and sentences about what differs."""
@@ -50,6 +51,7 @@ class Verified:
         return {"id": self.record.id, "kind": self.record.kind, **made, **found}
 
 
+@checked
 @dataclass(frozen=True)
 class Verification:
     """A sample of a folder, drawn with `seed` from `of` items, that was run again.

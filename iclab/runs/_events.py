@@ -71,6 +71,7 @@ def attempt(job: Job, report: Report | None = None) -> Outcome:
     return Outcome(job, result, error, before[0] + seconds, cpu_seconds=before[1] + cpu)
 
 
+@checked
 def here(jobs: Sequence[Job]) -> Iterator[Event]:
     """The simplest engine: one job after the other, in this process."""
     for job in jobs:

@@ -189,8 +189,8 @@ def _is_named(error: Exception, function: Any, arguments: Mapping[str, Any]) -> 
     """Whether an error says which argument it is about, or which function.
 
     That is a ValueError or TypeError with the argument's name, or with a note that has
-    the function's. Kinds of errors of our
-    own, and files, modules and results that are not there, may have the argument's
+    the function's, or one that names a function and its argument. Kinds of errors of
+    our own, and files, modules and results that are not there, may have the argument's
     value in the place of its name: they are about that, and say what it is.
     """
     text = str(error)
@@ -198,6 +198,8 @@ def _is_named(error: Exception, function: Any, arguments: Mapping[str, Any]) -> 
     named = any(re.search(rf"\b{name}\b", text) for name in names)
     called = getattr(function, "__qualname__", "").rpartition(".")[2]
     named = named or any(called in note for note in getattr(error, "__notes__", ()))
+    # An object among the arguments refuses in its own name: `Ridge.at: `x` must …`.
+    named = named or re.match(r"[\w.]+: `[^`]+` ", text) is not None
     if isinstance(error, (ValueError, TypeError, eqx.EquinoxRuntimeError)) and named:
         # The last is how a solver says, from inside compiled code, that it gave up.
         return True
