@@ -51,12 +51,19 @@ def draws_for_one_error() -> None:
     print(f"{'loops':>5} {'exact':>12} {'mixture':>12} {'±':>9} {'plain draws':>20}")
     for loops in _DEPTHS:
         step, _ = looped_optimum(_DIMENSION, _SAMPLES, loops)
-        A, setting = step * _IDENTITY, {"samples": _SAMPLES, "loops": loops}
-        exact = float(looped_loss(A, covariance=_IDENTITY, **setting))
-        found = sampled_looped_loss(
-            A, covariance=_IDENTITY, **setting, key=jax.random.key(0), draws=_DRAWS
+        A = step * _IDENTITY
+        exact = float(
+            looped_loss(A, covariance=_IDENTITY, samples=_SAMPLES, loops=loops)
         )
-        mean, error = map(float, found)
+        found = sampled_looped_loss(
+            A,
+            covariance=_IDENTITY,
+            samples=_SAMPLES,
+            loops=loops,
+            key=jax.random.key(0),
+            draws=_DRAWS,
+        )
+        mean, error = float(found.mean), float(found.standard_error)
         square, margin = second_moment(A, loops)
         own = _DRAWS * error**2
         ratio, spread = (square - exact**2) / own, margin / own
