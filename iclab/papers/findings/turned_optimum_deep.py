@@ -4,7 +4,8 @@ Past three loops no exact loss of general weights is known, so L-BFGS minimises 
 over a fixed set of weighted draws of S, first over a part of them, then over all, and
 other draws are the judge. Expected before the run: five random starts end at one loss
 within 3 %, that of the best two numbers a and b, below the exact optimum among
-symmetric weights.
+symmetric weights. Found with 40,000 draws: the means agree with every key that was
+tried, the spread is 2.4 % with one key and 4.3 % with another.
 """
 
 from dataclasses import dataclass
