@@ -244,8 +244,9 @@ ENTRIES: tuple[Entry, ...] = (
         "figure",
         "Figure 2, Section 5.1",
         "One layer looped L times and L layers with weights of their own, trained"
-        " alike (d = 10, n = 20, L = 1, 2, 3, 5, 10). Loops end at their exact"
-        " optimum, and more of them have a lower loss. Layers linger at the looped"
+        " alike (d = 10, n = 20, L = 1, 2, 3, 5, 10). Up to five loops end at their"
+        " exact optimum, ten somewhat above it, and more loops have a lower loss."
+        " Layers linger at the looped"
         " optimum, where all of them are equal, which is why the two look alike;"
         " two layers then leave it for their own optimum, ten are still far above"
         " theirs when training ends. The exact optima are not alike«: with the most"

@@ -123,6 +123,8 @@ def paper_statements(tables: Tables) -> list[Sentence]:
     ends = looped["final_losses"].mean(1)
     ours = f"n ({int(looped['samples'])} here), steps and rate of training"
     ours += ", which the paper does not give"
+    if unknown := _unknown(tables):
+        ours += f"; expected losses{unknown}"
     return [
         says(
             "One layer looped L times performs similarly to L layers.",

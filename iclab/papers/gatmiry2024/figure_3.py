@@ -235,6 +235,7 @@ def _trained(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     shifted = jnp.repeat(values, jnp.array(_halves(d)), total_repeat_length=d)
     table: dict[str, Any] = {"prompts": s["prompts"], "training": words(settings)}
     A, u = runs.A[:, 0, -1], runs.u[:, 0, -1]
+    models = jnp.asarray(A), jnp.asarray(u)
     for place, covariance, test_key in zip(
         _PLACES, (jnp.eye(d), jnp.diag(shifted)), test_keys, strict=True
     ):
@@ -244,7 +245,7 @@ def _trained(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
         keys = jax.random.split(quick_key(test_key), max(1, s["prompts"] // size))
         sizes = (size, n, s["test_loops"])
         errors = np.concatenate(
-            [np.asarray(_errors(A, u, task, one, sizes)) for one in keys], axis=1
+            [np.asarray(_errors(*models, task, one, sizes)) for one in keys], axis=1
         )
         table[f"{place}_median"] = np.median(errors, axis=1)
         draw_key, loops = jax.random.fold_in(test_key, 1), s["test_loops"]
