@@ -35,9 +35,6 @@ from iclab.tasks import AbstractTask
 # Prompts in memory at a time.
 _CHUNK = 1 << 14
 
-# Where the mean squared target is, among the errors of predictors.
-_POWER = ""
-
 # One says nothing about its own spread; more would take days.
 _Prompts = Annotated[Natural, between(2, 10**10)]
 
@@ -75,9 +72,9 @@ def sampled_risk(
         key,
         mixture,
         # Errors that are rounding errors may have what tails they like.
-        floor=lambda mean: np.finfo(float).eps * float(mean[_POWER]),
+        floor=lambda mean: np.finfo(float).eps * float(mean[1]),
     )
-    return {name: found.part(lambda tree, name=name: tree[name]) for name in named}
+    return {name: found.part(lambda tree, name=name: tree[0][name]) for name in named}
 
 
 @checked(finite=False)
@@ -158,7 +155,7 @@ def _carried(found: Estimate, floor: float) -> dict[str, float]:
     shares, _ = jax.tree.flatten_with_path(found.largest_share)
     errors = jax.tree.leaves(found.standard_error)
     return {
-        jax.tree_util.keystr(path).strip("[]"): float(np.max(share))
+        jax.tree_util.keystr(path[-1:]).strip("[]"): float(np.max(share))
         for (path, share), error in zip(shares, errors, strict=True)
         if np.max(share) > largest_share(found.draws) and np.max(error) > floor
     }
@@ -185,12 +182,13 @@ def _unknown(found: Estimate, carried: dict[str, float], reason: str) -> Estimat
 
 def _squared_errors(
     prompt: Prompt, predictors: dict[str, AbstractPredictor]
-) -> dict[str, Float[Array, ""]]:
+) -> tuple[dict[str, Float[Array, ""]], Float[Array, ""]]:
+    """Squared errors, and the squared target to compare them with."""
     errors = {
         name: (predictor(prompt) - prompt.target) ** 2
         for name, predictor in predictors.items()
     }
-    return errors | {_POWER: prompt.target**2}
+    return errors, prompt.target**2
 
 
 @eqx.filter_jit

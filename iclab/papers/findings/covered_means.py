@@ -57,7 +57,7 @@ def cases(scale) -> dict[str, Case]:
 
 
 def predict(case: Case):
-    """From 90 % to 98 % of 200 intervals; written before the first run."""
+    """From 90 % to 98 % of 200 intervals, as was asked before any run."""
     return np.array([-0.90, 0.98])
 
 
