@@ -47,9 +47,8 @@ def gram_space(A: Layers, S: Float[Array, "b d d"]) -> Float[Array, ""]:
 
 def redrawn(A: Layers, key: Array) -> Float[Array, ""]:
     """The same, with new sample covariances at every call."""
-    return sampled_transformer_loss(
-        A, None, covariance=_IDENTITY, samples=_SAMPLES, key=key, draws=_PROMPTS
-    )[0]
+    setting = {"covariance": _IDENTITY, "samples": _SAMPLES, "draws": _PROMPTS}
+    return sampled_transformer_loss(A, None, **setting, key=key, mixture=False).mean
 
 
 def prompts_of(count: int, examples: int) -> Prompt:

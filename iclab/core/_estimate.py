@@ -91,10 +91,12 @@ class Sums(eqx.Module):
         )
 
     def __add__(self, other: "Sums") -> "Sums":
-        pairs = [(self.first, other.first), (self.second, other.second)]
-        sums = [jax.tree.map(jnp.add, *pair) for pair in pairs]
-        size = jax.tree.map(jnp.add, self.size, other.size)
-        return Sums(*sums, size, jax.tree.map(jnp.maximum, self.largest, other.largest))
+        return Sums(
+            jax.tree.map(jnp.add, self.first, other.first),
+            jax.tree.map(jnp.add, self.second, other.second),
+            jax.tree.map(jnp.add, self.size, other.size),
+            jax.tree.map(jnp.maximum, self.largest, other.largest),
+        )
 
     def estimate(self, draws: int) -> Estimate:
         """Mean and error of all that was summed, `draws` of them."""

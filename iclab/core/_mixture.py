@@ -24,34 +24,49 @@ _Scales = Annotated[
     ),
 ]
 
+_Overall = Annotated[
+    Sequence[float],
+    Rule("numbers above 1", lambda scales: all(1 < c < math.inf for c in scales)),
+]
+
 
 @checked
 class Mixture(eqx.Module):
-    r"""Laws of a prompt's inputs with one direction stretched, and the plain law.
+    r"""Laws of a prompt's inputs that are stretched, and the plain law.
 
     $$x_i=\big(I+(s-1)uu^\top\big)z_i,\qquad z_i\sim N(0,I),\quad i=1,\dots,n,$$
 
     with one direction u and one scale s for the whole prompt: s is one of `scales`, u a
     row of `directions` (unit vectors) or uniform on the sphere (None). Errors of deep
     models are carried by prompts whose sample covariance S = (1/n)Σxᵢxᵢᵀ has one large
-    eigenvalue, a few in a million under the plain law and many here. The plain density
-    of the inputs over that of the mixture,
+    eigenvalue, a few in a million under the plain law and many here; where it has
+    several, `overall` scales c help, x_i = cz_i. The plain density of the inputs over
+    that of the mixture,
 
-    $$\frac{dP}{dQ}=\Big[\operatorname*{mean}_{u,\,s}\;s^{-n}
-      \exp\big(\tfrac n2(1-s^{-2})\,u^\top Su\big)\Big]^{-1},$$
+    $$\frac{dP}{dQ}=\Big[\operatorname{mean}\Big\{
+      s^{-n}\operatorname*{mean}_u\exp\big(\tfrac n2(1-s^{-2})\,u^\top Su\big),\;
+      c^{-nd}\exp\big(\tfrac n2(1-c^{-2})\operatorname{tr}S\big)
+      \Big\}\Big]^{-1},$$
 
     is the weight of a prompt: weighted means are means under the plain law. It needs S
-    alone, and since 1 is among the scales it is at most their number. Inputs of another
-    covariance are whitened first.
+    alone, and since 1 is among the scales it is at most the number of `laws`. Inputs of
+    another covariance are whitened first.
 
     Source: iclab; importance sampling from a defensive mixture.
     """
 
     scales: tuple[float, ...] = eqx.field(static=True)
     directions: Float[Array, "J d"] | None
+    overall: tuple[float, ...] = eqx.field(static=True)
 
-    def __init__(self, scales: _Scales, directions: Float[Array, "J d"] | None = None):
+    def __init__(
+        self,
+        scales: _Scales,
+        directions: Float[Array, "J d"] | None = None,
+        overall: _Overall = (),
+    ):
         self.scales = tuple(sorted(float(s) for s in scales))
+        self.overall = tuple(float(c) for c in overall)
         self.directions = directions
         if directions is not None:
             lengths = np.linalg.norm(np.asarray(directions), axis=1)
@@ -60,20 +75,30 @@ class Mixture(eqx.Module):
             found = f"one of length {farthest:.6g}"
             require(unit, "directions", "unit vectors, one a row", found)
 
+    @property
+    def laws(self) -> int:
+        """How many laws are mixed, in equal parts."""
+        return len(self.scales) + len(self.overall)
+
     @classmethod
-    def of_degree(cls, degree: Natural, samples: Natural) -> "Mixture":
-        r"""For the mean of what has degree p in S: scales 1 and s, all directions.
+    def of_degree(
+        cls, degree: Natural, samples: Natural, dimension: Natural
+    ) -> "Mixture":
+        r"""For the mean of what has degree p in S: scales 1 and s, and one overall.
 
         Under the plain law n uᵀSu is χ² of n degrees of freedom. Weighted with its p-th
         power the mean of uᵀSu is 1 + 2p/n, which is what s² = 1 + 2p/n draws. Errors
-        such as (1 − aλ)ᵖ rise faster than λᵖ, so s² = 1 + 3p/n.
+        such as (1 − aλ)ᵖ rise faster than λᵖ, so s² = 1 + 3p/n; and c² = 1 + 3p/(nd),
+        since n tr S has nd degrees of freedom.
         """
-        return cls((1.0, math.sqrt(1 + 3 * degree / samples)))
+        p, n, d = degree, samples, dimension
+        overall = (math.sqrt(1 + 3 * p / (n * d)),) if d > 1 else ()
+        return cls((1.0, math.sqrt(1 + 3 * p / n)), overall=overall)
 
     def stretches(
         self, key: Key[Array, ""] | UInt32[Array, "2"], draws: Size, dimension: Size
     ) -> Float[Array, "draws d d"]:
-        """I + (s − 1)uuᵀ for every draw; scales take turns."""
+        """I + (s − 1)uuᵀ or cI for every draw; laws take turns."""
         d = dimension
         if self.directions is None:
             u = jax.random.normal(key, (draws, d))
@@ -84,8 +109,11 @@ class Mixture(eqx.Module):
             u = self.directions[
                 jax.random.randint(key, (draws,), 0, len(self.directions))
             ]
-        s = jnp.resize(jnp.array(self.scales), (draws,))
-        return jnp.eye(d)[None] + jnp.einsum("b,bi,bj->bij", s - 1, u, u)
+        s = (*self.scales, *[1.0] * len(self.overall))
+        c = (*[1.0] * len(self.scales), *self.overall)
+        s, c = (jnp.resize(jnp.array(one), (draws,)) for one in (s, c))
+        scaled = c[:, None, None] * jnp.eye(d)[None]
+        return scaled + jnp.einsum("b,bi,bj->bij", s - 1, u, u)
 
     def weights(
         self, covariances: Float[Array, "draws d d"], samples: Natural
@@ -105,6 +133,9 @@ class Mixture(eqx.Module):
             tilt = n / 2 * (1 - s**-2)
             log = log_mean(tilt) if tilt > 0 else jnp.zeros(len(S))
             logs.append(log - n * math.log(s))
+        trace, d = jnp.trace(S, axis1=1, axis2=2), S.shape[-1]
+        for c in self.overall:
+            logs.append(n / 2 * (1 - c**-2) * trace - n * d * math.log(c))
         return len(logs) * jnp.exp(-logsumexp(jnp.stack(logs), axis=0))
 
 

@@ -337,14 +337,11 @@ def curve_of(
             if one
         ]
         warn_of_tails(name, places, len(values))
-    shown = (jnp.where(carried, jnp.nan, one) for one in vars(band).values())
-    return ErrorCurve(
-        jnp.asarray(np.asarray(lengths)),
-        *shown,
-        jnp.asarray(errors),
-        bootstrap,
-        weights,
+    mean, lower, upper = (
+        jnp.where(carried, jnp.nan, one) for one in (band.value, band.lower, band.upper)
     )
+    every, at = jnp.asarray(errors), jnp.asarray(np.asarray(lengths))
+    return ErrorCurve(at, mean, lower, upper, every, bootstrap, weights)
 
 
 @eqx.filter_jit

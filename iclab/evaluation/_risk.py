@@ -121,7 +121,7 @@ def _average(
     """What `prompt_average` promises; means of at most `floor` count as zero."""
 
     def average(law: Mixture | None) -> tuple[Estimate, dict[str, float]]:
-        laws = 1 if law is None else len(law.scales)
+        laws = 1 if law is None else law.laws
         size = -(-min(_CHUNK, prompts) // laws) * laws
         chunks = -(-prompts // size)
         sizes = {"examples": examples, "size": size, "chunks": chunks}
@@ -224,7 +224,7 @@ def _sums(
             return leaf * weight.reshape(-1, *[1] * (leaf.ndim - 1))
 
         values = _values(statistic, batch, arguments)
-        return Sums.of(jax.tree.map(weighted, values), len(mixture.scales))
+        return Sums.of(jax.tree.map(weighted, values), mixture.laws)
 
     shapes = jax.eval_shape(chunk, jnp.asarray(0))
     zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)

@@ -107,11 +107,11 @@ def weighted_covariances(
     if mixture is False:
         S = wishart_samples(key, covariance, n, (draws,))
         return WeightedCovariances(S, jnp.ones(draws))
-    law = Mixture.of_degree(degree, n) if mixture is True else mixture
-    count = -(-draws // len(law.scales)) * len(law.scales)
+    law = Mixture.of_degree(degree, n, d) if mixture is True else mixture
+    count = -(-draws // law.laws) * law.laws
     plain_key, stretch_key = jax.random.split(key)
     T = law.stretches(stretch_key, count, d)
     white = T @ wishart_samples(plain_key, jnp.eye(d), n, (count,)) @ T
     root = jnp.linalg.cholesky(covariance)
     S = jnp.einsum("ij,bjk,lk->bil", root, white, root)
-    return WeightedCovariances(S, law.weights(white, n), len(law.scales))
+    return WeightedCovariances(S, law.weights(white, n), law.laws)

@@ -77,12 +77,13 @@ def test_mean_on_the_sphere_of_a_shifted_and_a_turned_matrix(d):
         (Mixture([1.0, 2.0]), 4, 1),
         (Mixture([1.0, 2.0], DIRECTIONS), 6, 2),
         (Mixture([1.0]), 6, 2),
+        (Mixture([1.0, 1.5], overall=[1.2]), 6, 3),
     ],
 )
 def test_weighted_means_are_those_of_the_plain_law(mixture, n, d):
     S, weights = _drawn(mixture, n, d)
     assert np.all(weights >= 0)
-    assert np.max(weights) <= len(mixture.scales) * (1 + 1e-9)
+    assert np.max(weights) <= mixture.laws * (1 + 1e-9)
     S = np.asarray(S)
     trace = np.trace(S, axis1=1, axis2=2)
     square = np.sum(S**2, axis=(1, 2))
@@ -125,7 +126,10 @@ def test_scales_take_turns_and_directions_are_unit_vectors():
 
 def test_scale_of_a_degree():
     """s² = 1 + 3p/n, as it is written."""
-    assert_close(Mixture.of_degree(20, 20).scales, [1.0, 2.0])
+    found = Mixture.of_degree(20, 20, 5)
+    assert_close(found.scales, [1.0, 2.0])
+    assert_close(found.overall, [1.6**0.5])
+    assert Mixture.of_degree(20, 20, 1).overall == ()
 
 
 SCALES = "Mixture: `scales` must be numbers from 1 on, 1 among them"
@@ -137,6 +141,10 @@ SCALES = "Mixture: `scales` must be numbers from 1 on, 1 among them"
     [
         (lambda: Mixture([0.5, 1.0]), SCALES),
         (lambda: Mixture([2.0, 3.0]), SCALES),
+        (
+            lambda: Mixture([1.0], overall=[0.9]),
+            "Mixture: `overall` must be numbers above 1, got [0.9]",
+        ),
         (lambda: Mixture([]), SCALES),
         (
             lambda: Mixture([1.0, float("inf")]),

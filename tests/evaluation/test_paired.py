@@ -14,7 +14,7 @@ from tests.assertions import assert_close, assert_mean_close
 
 D = 3
 TASK = LinearRegression(jnp.eye(D), noise_std=0.5)
-SIZES = {"groups": 20, "prompts": 100}
+SIZES: Any = {"groups": 20, "prompts": 100}
 KEY = jax.random.key(0, impl="rbg")
 
 

@@ -46,8 +46,16 @@ def test_models_on_noisy_prompts_have_these_losses(getkey):
     }
     task = LinearRegression(SIGMA, weight_covariance=OMEGA, noise_std=NOISE**0.5)
     found = sampled_risk(models, task, examples=N, prompts=60_000, key=getkey())
-    assert_mean_close(*found["three"], linear_transformer_loss(LAYERS, **SETTING))
-    assert_mean_close(*found["looped"], looped_loss(A, U, **SETTING, loops=2))
+    assert_mean_close(
+        found["three"].mean,
+        found["three"].standard_error,
+        linear_transformer_loss(LAYERS, **SETTING),
+    )
+    assert_mean_close(
+        found["looped"].mean,
+        found["looped"].standard_error,
+        looped_loss(A, U, **SETTING, loops=2),
+    )
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
@@ -76,9 +84,13 @@ def test_sampled_losses_agree(getkey):
     found = sampled_transformer_loss(
         LAYERS, None, **SETTING, key=getkey(), draws=20_000
     )
-    assert_mean_close(*found, linear_transformer_loss(LAYERS, **SETTING))
+    assert_mean_close(
+        found.mean, found.standard_error, linear_transformer_loss(LAYERS, **SETTING)
+    )
     found = sampled_looped_loss(A, U, **SETTING, loops=2, key=getkey(), draws=20_000)
-    assert_mean_close(*found, looped_loss(A, U, **SETTING, loops=2))
+    assert_mean_close(
+        found.mean, found.standard_error, looped_loss(A, U, **SETTING, loops=2)
+    )
     # With B nothing is exact but multiples of the inverse covariance.
     a, b = jnp.array([-0.4, -0.6]), jnp.array([-0.3, 0.0])
     inverse, identity = jnp.linalg.inv(SIGMA), jnp.eye(2)
@@ -92,7 +104,7 @@ def test_sampled_losses_agree(getkey):
         draws=20_000,
     )
     exact = scalar_transformer_loss(a, b, 2, N, noise_variance=NOISE)
-    assert_mean_close(*found, exact)
+    assert_mean_close(found.mean, found.standard_error, exact)
 
 
 def _normal_equations(d: int, n: int, k: int, noise: Fraction):

@@ -81,7 +81,7 @@ def measure(case: Case, key, scale) -> Measured:
         examples=n,
         prompts=count,
         key=key,
-        mixture=Mixture.of_degree(2 * _LOOPS, n),
+        mixture=Mixture.of_degree(2 * _LOOPS, n, d),
     )
     means, error = np.asarray(found.mean), STANDARD_ERRORS * found.standard_error
     medians = _medians(model, n, _TYPICAL, jax.random.fold_in(key, 1))

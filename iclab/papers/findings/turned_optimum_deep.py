@@ -96,7 +96,7 @@ def _part(case: Case, key, part: int = 1):
         key=key,
         draws=case.draws,
     )
-    some = jax.tree.map(lambda leaf: leaf[: case.draws // part], loss.drawn)
+    some = jax.tree.map(lambda leaf: leaf[: len(leaf) // part], loss.drawn)
     return eqx.tree_at(lambda loss: loss.drawn, loss, some)
 
 

@@ -57,7 +57,7 @@ def measure(case: np.ndarray, key, scale) -> Measured:
         examples=_SAMPLES,
         prompts=draws,
         key=on_prompts,
-        mixture=Mixture.of_degree(2 * _LOOPS, _SAMPLES),
+        mixture=Mixture.of_degree(2 * _LOOPS, _SAMPLES, len(_AXES)),
     )
     loss, error = map(float, found)
     found = sampled_looped_loss(

@@ -57,7 +57,7 @@ def by_prompts(case: Drawn, key: Array, draws: int) -> Measured:
         examples=case.samples,
         prompts=draws,
         key=key,
-        mixture=Mixture.of_degree(2 * case.most, case.samples),
+        mixture=Mixture.of_degree(2 * case.most, case.samples, case.dimension),
     )
     return averaged(np.asarray(mean), np.asarray(error), draws, "prompts of a mixture")
 
