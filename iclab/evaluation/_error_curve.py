@@ -153,7 +153,7 @@ def error_curve(
 
     Errors are divided by `normalisation`. Intervals hold `level` of `draws` bootstrap
     draws; prompts of one group are not independent, so whole groups are drawn. Where
-    one of many prompts carries over a twentieth of a mean, it is unknown:
+    one of a hundred prompts or more makes a quarter of a mean, it is unknown:
     NaN, with a `HeavyTails` warning. Then `mixture=True` helps with Gaussian inputs: it
     draws rare prompts often, with a scale chosen by a pilot run, and weighs them; a
     `core.Mixture` names scales.

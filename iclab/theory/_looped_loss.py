@@ -178,7 +178,7 @@ def looped_loss_on_draws(
     loss = looped_loss_on_draws(
         covariance=jnp.eye(5), samples=20, loops=10, key=key, draws=10_000
     )
-    A = training.minimise(loss, 0.5 * jnp.eye(5) + 0.1 * turned).model
+    slope = jax.grad(loss)(0.5 * jnp.eye(5))
     ```
 
     Source: gatmiry2024, Lemma A.3 as corrected.

@@ -110,7 +110,8 @@ def test_population_loss_of_turned_weights_with_many_loops():
         draws=400_000,
     )
     layers, u = np.stack([A] * L), np.zeros((L, d))
-    found, error = population_loss(layers, u, n, 10_000, jax.random.key(0))
+    # Small eigenvalues carry a part of it, and the mixture has no more of these.
+    found, error = population_loss(layers, u, n, 60_000, jax.random.key(0))
     assert_mean_close(found, np.hypot(error, exact.standard_error), exact.mean)
     assert error < 0.1 * found
 

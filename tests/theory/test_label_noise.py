@@ -24,7 +24,7 @@ from iclab.theory import (
     wishart_moments,
     wishart_quadrature,
 )
-from tests.assertions import assert_close, assert_mean_close
+from tests.assertions import assert_close, assert_estimated, assert_mean_close
 from tests.refusals import refused
 
 SIGMA = jnp.array([[1.0, 0.3], [0.3, 0.5]])
@@ -104,7 +104,7 @@ def test_sampled_losses_agree(getkey):
         draws=20_000,
     )
     exact = scalar_transformer_loss(a, b, 2, N, noise_variance=NOISE)
-    assert_mean_close(found.mean, found.standard_error, exact)
+    assert_estimated(found, exact)
 
 
 def _normal_equations(d: int, n: int, k: int, noise: Fraction):

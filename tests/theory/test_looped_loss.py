@@ -15,7 +15,7 @@ from iclab.theory import (
     sampled_looped_loss,
     scalar_transformer_loss,
 )
-from tests.assertions import assert_close, assert_mean_close
+from tests.assertions import assert_close, assert_estimated, assert_mean_close
 from tests.refusals import refused, refused_like
 
 SIGMA = jnp.array([[1.0, 0.3], [0.3, 0.5]])
@@ -80,7 +80,7 @@ def test_sixty_four_loops_are_exact(getkey):
     # Small eigenvalues carry this loss: stretched prompts do not help.
     drawn = {"key": getkey(), "draws": 20_000}
     found = sampled_looped_loss(inverse, **setting, **drawn, mixture=False)
-    assert_mean_close(found.mean, found.standard_error, looped_loss(inverse, **setting))
+    assert_estimated(found, looped_loss(inverse, **setting))
     with refused_like("enough for 100 effective draws, got 20,001, of which"):
         sampled_looped_loss(inverse, **setting, **drawn)
 
