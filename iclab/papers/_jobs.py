@@ -84,7 +84,7 @@ def figure_jobs(
     """The jobs that compute a figure's tables, by the table's name.
 
     Figures that compute the same tables with the same function share their jobs. With
-    `retrain` what comes trained with the package is trained anew; `changes` are
+    `retrain` the bundled models are trained again; `changes` are
     settings in place of those of the scale. `device` and `precision` are for units that
     train: with others than usual they are other jobs.
     """

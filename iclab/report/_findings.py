@@ -89,7 +89,7 @@ class Findings(Sequence[Finding]):
 
     @property
     def good(self) -> bool:
-        """Whether every verdict is one with which a command ends well."""
+        """Whether every verdict counts as success."""
         return all(one.good for one in self)
 
     def __repr__(self) -> str:

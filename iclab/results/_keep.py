@@ -232,7 +232,7 @@ def _manifest(run: Run, records: list[Record], entries: list[str]) -> dict[str, 
             "not run": [id for id in entries if id not in by_id and id not in begun],
         },
         "verdicts": {id: one.verdict for id, one in by_id.items()},
-        # With how many seeds an item ends well, of those with which it was run.
+        # With how many of its seeds the verdict of an item counts as success.
         "by_seed": {
             id: {"good": one.scatter.good, "of": len(one.scatter.seeds)}
             for id, one in by_id.items()

@@ -33,7 +33,7 @@ class Scatter:
 
     @property
     def good(self) -> int:
-        """With how many seeds the item ends well."""
+        """With how many seeds the verdict counts as success."""
         return sum(verdict in GOOD_VERDICTS for verdict in self.verdicts)
 
     @property

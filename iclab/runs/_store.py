@@ -239,7 +239,7 @@ class Store:
             self._replace(path, _facts(job, seconds, error=error))
 
     def failure(self, job: "Job | Named") -> str | None:
-        """What stopped `job` when it was last tried, if it did not end well."""
+        """What stopped `job` when it was last tried, if anything did."""
         try:
             found = self._read(self._failure_path(job))
             error = found["error"] if is_signed(found) else None
