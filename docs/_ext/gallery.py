@@ -220,8 +220,8 @@ def _evidence(one: Evidence) -> str:
         return f"**missing**: {words}"
     mark = "holds" if one.holds else "fails"
     found = f"{number(one.value, 3)} {_bound(one)}"
-    view = "; the bound was chosen with results in view" if one.post_hoc else ""
-    return f"**{mark}**: {words} ({_words(found)}{view})"
+    history = f"; {one.history}" if one.history else ""
+    return f"**{mark}**: {words} ({_words(found + history)})"
 
 
 def _facts(item: Item) -> Iterator[str]:
@@ -281,6 +281,7 @@ def _erratum(item: Item) -> str:
         ("As printed" if entry.erratum else "Statement", entry.statement),
         ("Assumes", entry.hypotheses),
         ("Wrong", entry.erratum),
+        ("Counterexample", entry.counterexample),
         ("Slip", entry.remark),
         ("The paper has it right", entry.credit),
         ("Holds", entry.correction),

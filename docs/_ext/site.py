@@ -18,6 +18,7 @@ from docs._ext import (
     drawing,
     gallery,
     links,
+    maps,
     public,
     reference,
     theory,
@@ -66,6 +67,7 @@ def _fill(app: Sphinx, page: str, source: list[str]) -> None:
         "commands": commands.page,
         "gallery": gallery.page,
         "errata": gallery.errata,
+        "map": maps.page,
         "sentences": gallery.sentences,
         "seeds": gallery.seeds,
         "layers": drawing.layers_page,
@@ -209,7 +211,8 @@ class Raised(SphinxPostTransform):
 
     def run(self, **options: Any) -> None:
         """Go through the texts of pages that speak in formulas."""
-        pages = ("reference/", "notation", "theory", "gallery", "errata", "log")
+        pages = ("reference/", "notation", "theory", "gallery", "errata", "checked/",
+                 "log")  # fmt: skip
         in_formulas = self.env.docname.startswith(pages)
         if not in_formulas or self.env.docname == "reference/commands":
             return

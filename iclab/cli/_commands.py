@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 # What is said of an entry, in this order.
 _FIELDS = ("id", "kind", "paper", "locator", "statement", "hypotheses", "erratum",
-           "correction", "formula", "erratum_class", "remark", "credit")  # fmt: skip
+           "correction", "formula", "erratum_class", "remark", "credit",
+           "counterexample")  # fmt: skip
 # Width of the classes of errata.
 _CLASS = max(map(len, ERRATUM_CLASSES))
 
@@ -131,6 +132,7 @@ def show(options: argparse.Namespace) -> int:
         _field("hypotheses", entry.hypotheses)
         _field("erratum", _classed(entry, entry.erratum))
         _field("remark", _classed(entry, entry.remark))
+        _field("by hand", entry.counterexample)
         _field("credit", entry.credit)
         _field("correction", entry.correction)
         how = papers.method(entry)

@@ -26,7 +26,8 @@ ERRATUM_CLASSES: Mapping[ErratumClass, str] = {
 _LONGEST = 80
 
 # Fields of an entry that may name numbers of a run.
-TEXTS = ("statement", "hypotheses", "erratum", "correction", "remark", "credit")
+TEXTS = ("statement", "hypotheses", "erratum", "correction", "remark", "credit",
+         "counterexample")  # fmt: skip
 
 
 @checked
@@ -37,8 +38,9 @@ class Entry:
     `erratum` says what is wrong with the statement as printed and `correction` what
     holds instead: both go together, and both are run. A `remark` is about a slip beside
     a statement that holds as it stands. Either has its class, and `credit` says where
-    the paper itself has it right. `formula` is what holds as a display in LaTeX: the
-    heart of the statement, or of its correction where there is one.
+    the paper itself has it right. A `counterexample` shows by hand that what is printed
+    is wrong, in whole numbers and fractions. `formula` is what holds as a display in
+    LaTeX: the heart of the statement, or of its correction where there is one.
 
     Texts may name numbers that a run fills in: see `filled`.
     """
@@ -54,6 +56,7 @@ class Entry:
     remark: str | None = None
     erratum_class: ErratumClass | None = None
     credit: str | None = None
+    counterexample: str | None = None
 
     def __post_init__(self):
         erratum, remark = self.erratum is not None, self.remark is not None
@@ -67,6 +70,9 @@ class Entry:
                 slip == (self.erratum_class is not None)
             ),
             "credit goes with an erratum or a remark": slip or self.credit is None,
+            "a counterexample goes with an erratum or a remark": (
+                slip or self.counterexample is None
+            ),
         }
         for rule, holds in rules.items():
             if not holds:

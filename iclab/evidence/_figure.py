@@ -9,6 +9,7 @@ from iclab._reader import Numbers, checked
 from iclab.evidence._claim import Relation, Scale
 from iclab.evidence._numbers import as_json
 from iclab.evidence._settings import change_settings, require_settings, settings_at
+from iclab.show import number
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -25,9 +26,11 @@ State = Literal["confirmed", "not confirmed", "not tested"]
 class Evidence:
     """One sentence about a figure, as a number and its bound.
 
-    `reason` says why the bound is where it is, and `post_hoc` that it was chosen with
-    results in view. `name` is what texts call the number. Without a number (None) the
-    tables have nothing that could show it.
+    `bound` was written down before the run and decides; `reason` says why it is where
+    it is. `post_hoc` says that nothing was written down, and that it was chosen with
+    results in view. Where it was and seems wrong since, `moved` is what we would ask
+    for now: that is reported beside it and decides nothing. `name` is what texts call
+    the number. Without a number (None) the tables have nothing that could show it.
     """
 
     statement: str
@@ -37,23 +40,46 @@ class Evidence:
     reason: str = ""
     post_hoc: bool = False
     name: str = ""
+    moved: float | None = None
+
+    def __post_init__(self):
+        if self.post_hoc and self.moved is not None:
+            rule = "a bound that was chosen with results in view is not `moved` as well"
+            raise ValueError(f"Evidence: {rule}, got {self.statement!r}")
 
     @property
     def holds(self) -> bool:
         """Whether the number keeps its bound; NaN never does."""
+        return self._keeps(self.bound)
+
+    @property
+    def history(self) -> str:
+        """When the bound was chosen, in words, unless it is as it was before any run.
+
+        A bound that was moved is said with whether the number keeps it.
+        """
+        if self.post_hoc:
+            return "bound chosen with results in view"
+        if self.moved is None:
+            return ""
+        sign = {"<=": "≤", ">=": "≥"}.get(self.relation, self.relation)
+        kept = "holds" if self._keeps(self.moved) else "fails"
+        return f"moved after a run to {sign} {number(self.moved)}, which {kept}"
+
+    def _keeps(self, bound: float) -> bool:
         if self.value is None:
             return False
         match self.relation:
             case "<=":
-                return self.value <= self.bound
+                return self.value <= bound
             case ">=":
-                return self.value >= self.bound
+                return self.value >= bound
             case _:
-                return self.value == self.bound
+                return self.value == bound
 
     def json(self) -> dict[str, Any]:
         """The evidence as plain JSON values; infinities and NaN are words."""
-        numbers = {"value": as_json(self.value), "bound": as_json(self.bound)}
+        numbers = {n: as_json(getattr(self, n)) for n in ("value", "bound", "moved")}
         return {**dataclasses.asdict(self), **numbers, "holds": self.holds}
 
 
@@ -66,13 +92,15 @@ def at_most(
     *,
     post_hoc: bool = False,
     name: str = "",
+    moved: float | None = None,
 ) -> Evidence:
     """Evidence that a number, or the largest of several, is at most `bound`.
 
-    `why` is the reason for the bound; no numbers at all are nothing to judge.
+    `why` is the reason for the bound; no numbers at all are nothing to judge. `moved`
+    is where the bound was moved after a run: reported, and without effect.
     """
     value = None if values is None else largest(values)
-    return Evidence(statement, value, "<=", bound, why, post_hoc, name)
+    return Evidence(statement, value, "<=", bound, why, post_hoc, name, moved)
 
 
 @checked
@@ -84,10 +112,11 @@ def at_least(
     *,
     post_hoc: bool = False,
     name: str = "",
+    moved: float | None = None,
 ) -> Evidence:
     """Evidence that a number, or the smallest of several, is at least `bound`."""
     value = None if values is None else smallest(values)
-    return Evidence(statement, value, ">=", bound, why, post_hoc, name)
+    return Evidence(statement, value, ">=", bound, why, post_hoc, name, moved)
 
 
 class MissingTable(LookupError):

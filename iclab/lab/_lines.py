@@ -37,6 +37,7 @@ def result_lines(record: Record, *, cached: bool = False) -> list[str]:
 def evidence_line(one: Evidence) -> str:
     """What a figure should show in one line: the number and what it is held to."""
     wanted = f"{one.relation} {number(one.bound)}"
+    wanted += f" ({one.history})" if one.moved is not None else ""
     return f"{one.statement}: {number(one.value)}, expected {wanted}"
 
 

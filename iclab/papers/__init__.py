@@ -28,6 +28,13 @@ if TYPE_CHECKING:
         judged as judged,
         prediction_job as prediction_job,
     )
+    from iclab.papers._map import (
+        PaperMap as PaperMap,
+        Section as Section,
+        Statement as Statement,
+        numbers_of as numbers_of,
+        paper_map as paper_map,
+    )
     from iclab.papers._opening import (
         TAKEN as TAKEN,
         OpenPaper as OpenPaper,

@@ -82,6 +82,7 @@ def test_list_names_every_claim(capsys):
         "erratum_class",
         "remark",
         "credit",
+        "counterexample",
     }
 
 

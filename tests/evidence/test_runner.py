@@ -390,3 +390,12 @@ def test_whoever_listens_hears_of_every_case():
     plain = run_claim(_claim(printed=printed), "smoke", 0)
     assert [case.case for case in result.cases] == [case.case for case in plain.cases]
     assert seen == [(n, len(result.cases)) for n in range(len(result.cases))]
+
+
+def test_a_moved_bound_is_reported_and_decides_nothing():
+    one = at_most("small", 0.3, 0.1, "said before", moved=0.5)
+    assert not one.holds
+    assert one.history == "moved after a run to ≤ 0.5, which holds"
+    assert one.json()["moved"] == 0.5
+    with pytest.raises(ValueError, match="is not `moved` as well"):
+        at_most("small", 0.3, 0.1, post_hoc=True, moved=0.5)

@@ -185,6 +185,12 @@ ENTRIES: tuple[Entry, ...] = (
             "The prediction is zero for queries with x_qᵀΓ⁻¹xᵢ = 0 for every"
             " example; for Λ ∝ I these are the orthogonal ones."
         ),
+        counterexample=(
+            "d = 2, Λ = diag(2, 1), trained with N = 1, so that Γ = 2Λ + 3I = diag(7,"
+            " 5). A prompt with one example (M = 1), x₁ = (1, 1), w = (1, 1), y₁ = 2,"
+            " and the query x_q = (1, −1), orthogonal to it: ŷ = x_qᵀΓ⁻¹y₁x₁ = 2(1/7 −"
+            " 1/5) = −4/35."
+        ),
         formula=(
             r"x_q^\top\Gamma^{-1}x_i=0\;\text{ for every }i\quad\Longrightarrow"
             r"\quad\hat y=0"
