@@ -126,8 +126,8 @@ def warn_of_tails(name: str, places: list[str], prompts: int) -> None:
     """Warn that the mean is unknown in these places."""
     warnings.warn(
         f"the mean of {name!r} is unknown {', '.join(places)}: one of {prompts:,}"
-        f" prompts makes {largest_share(prompts):.0%} of it or more; draw from a mixture"
-        " (`mixture=True`), or ask for medians, quantiles or trimmed means",
+        f" prompts makes {largest_share(prompts):.0%} of it or more; draw from a"
+        " mixture (`mixture=True`), or ask for medians, quantiles or trimmed means",
         HeavyTails,
         stacklevel=4,
     )

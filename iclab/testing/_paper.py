@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from iclab import papers
@@ -21,8 +20,8 @@ from iclab.evidence import (
     names,
 )
 from iclab.results import Record, claim_record, read_record
-from iclab.runs import package_folder
 from iclab.testing._compare import fail
+from iclab.testing._evidence import check_sides, opened_paper
 
 
 @checked
@@ -31,37 +30,21 @@ def check_paper(
 ) -> None:
     """Check a paper, given as a folder or by the key of one that is known.
 
-    Contents and files agree; every claim holds at `scale` with its decoys rejected, or
-    is corrected where its entry has an erratum; every figure computes, draws and shows
+    Contents and files agree; both sides of a claim are two (`check_evidence`); every
+    claim holds at `scale` with its decoys rejected, or is corrected where its entry has
+    an erratum; every figure computes, draws and shows
     what it says, with all of its tables and with any of them alone; and all results are
     plain JSON. Numbers that texts name are found by the run. With `scale=None` nothing
     is run: that is quick.
 
     This imports the paper's files and runs them.
     """
-    opened = _opened(paper)
+    opened = opened_paper(paper)
     for entry in opened.entries:
         _check_entry(entry)
         if scale is not None:
             run = _run_claim if entry.kind == "claim" else _run_figure
             _check_texts(entry, run(entry, scale, seed))
-
-
-def _opened(paper: str | os.PathLike[str]) -> papers.OpenPaper:
-    word = os.fspath(paper)
-    for one in papers.every_paper():
-        if one.key == word:
-            return one
-    folder = Path(word).resolve()
-    problems = papers.open_papers([folder])
-    try:
-        package = package_folder(folder)
-    except ValueError as reason:
-        fail(f"the paper {word} cannot be opened: {reason}")
-    for one in papers.every_paper():
-        if one.folder == package:
-            return one
-    raise AssertionError("; ".join(problems))
 
 
 def _check_entry(entry: Entry) -> None:
@@ -80,6 +63,8 @@ def _check_entry(entry: Entry) -> None:
         load(entry)
     except ValueError as reason:
         raise AssertionError(str(reason)) from reason
+    if entry.kind == "claim":
+        check_sides(entry)
 
 
 def _run_claim(entry: Entry, scale: Scale, seed: int) -> Mapping[str, Any]:
