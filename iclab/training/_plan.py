@@ -80,7 +80,7 @@ class Optimiser:
 
     @classmethod
     def of(cls, settings: Any) -> "Optimiser":
-        """The optimiser of what an object has under these names; the rest as usual."""
+        """The optimiser of an object or a mapping with some of these names."""
         return cls(**_named_fields(cls, settings))
 
     def rate(self, steps: Natural) -> Callable[[Any], Any]:
@@ -126,7 +126,8 @@ def _clip_by_matrix(most: float) -> optax.GradientTransformation:
 
 def _named_fields(kind: type, settings: Any) -> dict[str, Any]:
     names = [one.name for one in dataclasses.fields(kind)]
-    return {name: getattr(settings, name) for name in names if hasattr(settings, name)}
+    known = settings if isinstance(settings, Mapping) else vars(settings)
+    return {name: known[name] for name in names if name in known}
 
 
 # What steps: settings with names, or any optimiser of optax.
@@ -165,7 +166,7 @@ class Plan:
 
     @classmethod
     def of(cls, settings: Any) -> "Plan":
-        """The plan of what an object has under these names and those of `Optimiser`."""
+        """The plan of an object or a mapping with these names and `Optimiser`'s."""
         found = _named_fields(cls, settings)
         return cls(**{"optimiser": Optimiser.of(settings)} | found)
 

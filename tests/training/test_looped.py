@@ -123,6 +123,7 @@ def test_runs_side_by_side_are_what_one_does_alone():
     assert_close(losses[:, 1, 0], alone)
 
 
+@pytest.mark.everything
 def test_runs_on_fixed_draws_are_judged_by_others():
     rate = Optimiser(learning_rate=0.05, schedule="cosine")
     runs = _runs(batch=None, draws=1_500, steps=150, every=None, optimiser=rate)
