@@ -5,6 +5,10 @@ Plain arrays in, plain arrays out, float64.
 
 from iclab.theory._ahn_optimum import ahn_optimum as ahn_optimum
 from iclab.theory._expected_trace import expected_trace as expected_trace
+from iclab.theory._layer_inputs import (
+    layer_condition_numbers as layer_condition_numbers,
+    layer_inputs as layer_inputs,
+)
 from iclab.theory._linear_transformer_loss import (
     linear_transformer_loss as linear_transformer_loss,
     sampled_transformer_loss as sampled_transformer_loss,
