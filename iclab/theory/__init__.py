@@ -54,6 +54,12 @@ from iclab.theory._lsa_constants import (
     last_weight_bound as last_weight_bound,
     last_weight_bound_random_covariance as last_weight_bound_random_covariance,
 )
+from iclab.theory._lsa_covariances import (
+    lsa_flow_given_covariances as lsa_flow_given_covariances,
+    lsa_full_loss_given_covariances as lsa_full_loss_given_covariances,
+    lsa_optimum_given_covariances as lsa_optimum_given_covariances,
+    three_moment_covariances as three_moment_covariances,
+)
 from iclab.theory._lsa_flow import (
     lsa_flow as lsa_flow,
     lsa_flow_random_covariance as lsa_flow_random_covariance,
