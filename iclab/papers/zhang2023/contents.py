@@ -229,7 +229,9 @@ ENTRIES: tuple[Entry, ...] = (
         " global minimum of the population loss, with the two factors balanced.",
         hypotheses=(
             "Λ_τ diagonal with independent positive entries that have three"
-            " moments; Assumption 3.3; σ² < 2‖E Λ_τΘ‖_F² / (√d E‖Γ_τ‖‖Λ_τ‖_F²)"
+            " moments; Assumption 3.3; σ² < 2‖E Λ_τΘ‖_F² / (√d E‖Γ_τ‖‖Λ_τ‖_F²)."
+            " Also run beyond them: entries that depend, with the same limit, and full"
+            " Λ_τ, where u₋₁U₁₁ tends to the B of E[Γ_τΛ_τBΛ_τ] = E Λ_τ²"
         ),
         formula=(
             r"u_{-1}U_{11}\to\left[\mathbb{E}\,\Gamma_\tau\Lambda_\tau^2\right]^{-1}"

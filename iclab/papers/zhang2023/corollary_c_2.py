@@ -178,7 +178,8 @@ def _on_dependent(case: Law) -> Measured:
             slope_of_all(U, case.covariances, case.shares, case.context_length)
         )
         value.append(_three(slope[:d, :d], slope[d, d]))
-    size = float(jnp.max(case.covariances)) ** 3 * (1 + float(u) ** 3)
+    largest = max(abs(float(u)) for _, u in _halfway(case))
+    size = float(jnp.max(case.covariances)) ** 3 * (1 + largest**3)
     return rounded(np.concatenate(value), case.covariances.size * 100.0, size)
 
 
