@@ -83,6 +83,7 @@ def test_list_names_every_claim(capsys):
         "remark",
         "credit",
         "counterexample",
+        "quote",
     }
 
 
