@@ -77,23 +77,20 @@ ENTRIES: tuple[Entry, ...] = (
         "Theorem 4.2, (4.5)–(4.6)",
         "E(ŷ − y)² = min_w E(⟨w, x⟩ − y)² + (1/M) tr[ΣΓ⁻²Λ] + (1/N²)[‖a‖²_{Γ⁻²Λ³} +"
         " 2 tr(Λ)‖a‖²_{Γ⁻²Λ²} + tr(Λ)²‖a‖²_{Γ⁻²Λ}] with a = Λ⁻¹E[xy] and Σ ="
-        " Cov(xy), if E y, E[xy] and E[y²xxᵀ] are finite; in the proof, the risk"
-        " R(w) of a linear predictor exists and has Hessian Λ.",
+        " Cov(xy), if E y, E[xy] and E[y²xxᵀ] are finite.",
         hypotheses=(
             "Trained model (4.1); test pairs (x, y) independent with x ~ N(0, Λ),"
             " the query's pair too; y any function of x plus noise."
         ),
         erratum_class="hypothesis",
-        erratum=(
-            "The hypotheses do not make R finite: for d = 1 and y = |x|^{-1/2} the"
-            " means of y, xy and x²y² are finite but E y² is not«: every decade of |x|"
-            " near zero adds {decade:.2f} to it». There (4.6) says ∞ = ∞, which is not"
-            " wrong; the proof, which expands the square and minimises R, does not"
-            " cover it. And the Hessian of R is 2Λ."
-        ),
-        correction=(
-            "The formula holds when E y² is finite as well. The Hessian of R is 2Λ,"
-            " which changes nothing in the proof."
+        quote="we know that E(⟨w, x_query⟩ − y_query)² exists",
+        remark=(
+            "Two steps of the proof. The hypotheses do not make the risk R(w) of a"
+            " linear predictor finite: for d = 1 and y = |x|^{-1/2} the means of y, xy"
+            " and x²y² are finite but E y² is not«: every decade of |x| near zero adds"
+            " {decade:.2f} to it». There (4.6) says ∞ = ∞, which is right; the proof,"
+            " which expands the square and minimises R, covers finite E y². And the"
+            " Hessian of R is 2Λ, not Λ, which changes nothing."
         ),
         formula=(
             r"\begin{align*} \mathbb{E}(\hat y-y)^2&=\min_w\mathbb{E}(\langle w,x"
@@ -123,22 +120,27 @@ ENTRIES: tuple[Entry, ...] = (
         "zhang2023/corollary-4.3",
         "claim",
         "Corollary 4.3",
-        "The risk over w ~ N(0, I) is at most ε once M ≥ 2(d+1)tr(Λ)ε⁻¹ and, as"
-        " printed in our copy, N ≥ √(2(1 + 2d + d²κ)tr(Λ)ε^{-1/2}).",
+        "The risk over w ~ N(0, I) is at most ε once M ≥ 2(d+1)tr(Λ)ε⁻¹ and N ≥"
+        " √(2(1 + 2d + d²κ)tr(Λ))·ε^{-1/2}.",
         hypotheses="Trained model (4.1), noiseless linear labels, 0 < ε < 1.",
         erratum_class="misprint",
-        erratum=(
-            "With ε^{-1/2} under the root, training prompts are too short as ε falls:"
-            " the exact risk exceeds ε «up to {worst:.0f}-fold ¦»for ε down to 10⁻⁴."
-            " Perhaps only our copy extends the root too far."
-        ),
-        correction=(
-            "N ≥ √(2(1 + 2d + d²κ)tr(Λ))·ε^{-1/2}, with ε^{-1/2} outside the root, is"
-            " enough«: the largest risk over ε is {tight:.3f}». For Λ ∝ I it is nearly"
-            " tight."
+        quote="of length at least N ≥",
+        remark=(
+            "In our copy the root runs on over ε^{-1/2}: such training prompts would be"
+            " too short as ε falls«, with risks up to {worst:.0f} times ε for ε down to"
+            " 10⁻⁴». Definition 3.2 asks one model for every ε; at a fixed N the risk"
+            " has a floor as M → ∞«, {floor_10:.3f}, {floor_100:.4f} and"
+            " {floor_1000:.1e} for Λ = I, d = 3 and N = 10, 100, 1000», so that the"
+            " corollary is about a model for each ε, trained on prompts that are long"
+            " enough for it, as its “provided” says."
         ),
         credit=(
             "in the bound printed just before the corollary, which asks for this N."
+        ),
+        counterexample=(
+            "The root of our copy, d = 1, Λ = 1, ε = 1/10000: M = 40000 and N = 29 ≥"
+            " √(2·4·100). Then Γ = 31/29, and the risk is (2/M + (1 − Γ)²)/Γ² ="
+            " 80841/19220000, over 42 times ε."
         ),
         formula=(
             r"M\ge\frac{2(d+1)\operatorname{tr}\Lambda}{\varepsilon},\qquad N\ge\sqrt{"
@@ -172,6 +174,7 @@ ENTRIES: tuple[Entry, ...] = (
         "claim",
         "Section 4.2, end of query shifts",
         "A query orthogonal to the span of the examples gets the prediction zero.",
+        quote="the prediction will be zero",
         hypotheses="Trained model (4.1), M < d so that such queries exist.",
         erratum_class="false",
         erratum=(
@@ -201,15 +204,13 @@ ENTRIES: tuple[Entry, ...] = (
         "claim",
         "Section 4.2, covariate shifts",
         "When all inputs of a test prompt are scaled by c, the prediction tends to"
-        " c²⟨w, x_q⟩ for long prompts: such a shift is not tolerated, as it is by"
-        " least squares.",
+        " c²⟨w, x_q⟩ for long prompts: such a shift is not tolerated. Least squares"
+        " tolerates it.",
         hypotheses="Trained on x ~ N(0, Λ), tested on cx; M, N → ∞; noiseless.",
         erratum_class="misprint",
         remark=(
-            "The text says c ≠ 1. Of course c = −1, under which Gaussian inputs keep"
-            " their law, is no shift, and at c = 0 prediction and truth are both 0. In"
-            " our copy w is missing in the middle term of the display, and test"
-            " functions come from D^train."
+            "In our copy w is missing in the middle term of the display, and in the"
+            " set-up of the section test functions come from D^train."
         ),
         credit=(
             "in the displays for noisy labels and before (4.8), which have w, and in"
@@ -240,19 +241,32 @@ ENTRIES: tuple[Entry, ...] = (
         "zhang2023/equation-4.13",
         "claim",
         "(4.13) and the displays after it",
-        "For M, N → ∞ the mean over new covariances of the trained model's"
-        " prediction at a fixed query is Σᵢ (E λᵢ² E λᵢ / E λᵢ³) xᵢwᵢ: a third"
-        " of the truth when the entries are Exponential(1).",
+        "For M, N → ∞ the mean of the trained model's prediction, given x_q and w, is"
+        " Σᵢ (E λᵢ² E λᵢ / E λᵢ³) xᵢwᵢ: a third of the truth when the entries are"
+        " Exponential(1).",
         hypotheses=(
-            "training as in Theorem 4.5; query and weights are held fixed while Λ_new"
-            " is averaged"
+            "Training as in Theorem 4.5; examples and query from N(0, Λ_new), and"
+            " Λ_new from the law of training."
         ),
         erratum_class="hypothesis",
-        remark=(
-            "The mean is printed as one given x_q and w, of prompts whose query comes"
-            " from N(0, Λ_new). Such a query tells something about Λ_new: averaged over"
-            " those that share it, the slope of prediction on truth is 2/3, not 1/3. In"
-            " (4.13) the matrix (0 0; 0 1) stands for its last row."
+        quote="E[ŷ_query | x_query, w]",
+        erratum=(
+            "A query from N(0, Λ_new) tells something about Λ_new, which the mean given"
+            " x_q has to use: for Exponential(1) coordinate i gets the factor (1 +"
+            " √2|xᵢ|)/6«, measured as {near:.2f} at xᵢ = 0.1, {one:.2f} at 1 and"
+            " {far:.2f} at 4», and not 1/3. What the section concludes from it, that"
+            " the model fails, stands with either."
+        ),
+        correction=(
+            "It is the mean over new covariances at a query that is held fixed, or is"
+            " independent of Λ_new."
+        ),
+        counterexample=(
+            "d = 1 and λ = 1 or 4, each with probability 1/2: E λ = 5/2, E λ² = 17/2,"
+            " E λ³ = 65/2, and the printed factor is (17/2)(5/2)/(65/2) = 17/26. As x_q"
+            " → 0 the densities of x_q given λ are as λ^{-1/2}, 1 to 1/2, so that λ is"
+            " 1 with probability 2/3 given such a query, E[λ | x_q] → 2, and the factor"
+            " is 2·(17/2)/(65/2) = 34/65."
         ),
         formula=(
             r"\mathbb{E}\,\hat y\to\sum_i\frac{\mathbb{E}\lambda_i^2\;\mathbb{E}"
@@ -325,6 +339,13 @@ ENTRIES: tuple[Entry, ...] = (
         correction=(
             "H has exactly rank(E) = min(d, N) + 1 negative eigenvalues for almost"
             " every prompt; at least two, so the form is still not convex."
+        ),
+        quote="at least d + 1 negative eigenvalues",
+        counterexample=(
+            "d = 2, N = 1, x₁ = w = (1, 0), y₁ = 1, x_q = (0, 1): EEᵀ has rows (1, 0,"
+            " 1), (0, 1, 0), (1, 0, 1) and eigenvalues 2, 1, 0; X has 1, 0, −1. Of the"
+            " products over 2, those of H, only −1 and −1/2 are negative: 2 of them,"
+            " not 3."
         ),
         credit=(
             "in the argument before, which needs only one negative eigenvalue and has"
@@ -550,6 +571,10 @@ ENTRIES: tuple[Entry, ...] = (
             " E‖Γ_τ‖‖Λ_τ‖_F²). The proof also starts from U₁₁(0) = ΘΘᵀ without its σ."
         ),
         credit="in the next display, which has the σ.",
+        counterexample=(
+            "The step, d = 1, Θ = 1 and λ = 1 or 3, each with probability 1/2: E λ² ="
+            " 5, and (E λ)² = 4."
+        ),
         formula=(
             r"\sigma^2<\frac{2\,\mathbb{E}{\lVert\Lambda_\tau\Theta\rVert}_F^2}{"
             r"\sqrt d\;\mathbb{E}\lVert\Gamma_\tau\rVert{"
@@ -586,16 +611,15 @@ ENTRIES: tuple[Entry, ...] = (
         "zhang2023/equation-c.15",
         "claim",
         "Lemma C.8, (C.15)",
-        "The flow on random covariances ends at u₋₁ = [Σξᵢ/γᵢ]^{1/4} and uᵢᵢ ="
+        "The flow on random covariances ends at u₋₁ = [Σξᵢ²/γᵢ²]^{1/4} and uᵢᵢ ="
         " [Σξⱼ²/γⱼ²]^{−1/4} ξᵢ/γᵢ.",
         hypotheses="Assumption 3.3 and (C.10)",
         erratum_class="misprint",
-        erratum=(
-            "The limit of u₋₁ lacks a square, as printed in our copy; with it missing,"
-            " u₋₁² = ‖U₁₁‖_F² (Lemma C.5) would fail, and the flow ends elsewhere«, by"
-            " {off:.2f} at the most»."
+        remark=(
+            "The limit of u₋₁ lacks the square in our copy; without it u₋₁² = ‖U₁₁‖_F²"
+            " (Lemma C.5) would fail, and the flow ends elsewhere«, by {off:.2f} at the"
+            " most»."
         ),
-        correction="u₋₁ → [Σξᵢ²/γᵢ²]^{1/4}.",
         credit="in (4.12), in the display after (C.15) and in (C.17) of the proof.",
         formula=(
             r"u_{-1}\to\left[\sum_i\frac{\xi_i^2}{\gamma_i^2}\right]^{1/4},"
