@@ -46,7 +46,7 @@ def cases(scale) -> dict[str, Setting | AllWeights | AllParameters]:
         ):
             continue
         found[f"{name}, least loss over all weights"] = AllWeights(setting, 12)
-        for along in ("weakest", "random"):
+        for along in ("weakest", "random") if "equal" not in name else ():
             found[f"{name}, Θ of rank one, {along}"] = of_rank_one(setting, along)
     return found | {"d=2, N=1, all 18 parameters": AllParameters((1.6, 0.4))}
 
@@ -127,15 +127,13 @@ def _whole_flow(case: AllParameters) -> Measured:
     # σ² < 2/(√2‖Γ‖), and ‖Γ‖ = 2·1.6 + 2 = 5.2.
     start[0, :2, :2], start[1, 2, 2] = 0.4 * np.outer(v, v), 0.4
     downhill = lambda time, flat: -np.asarray(gradient(flat))  # noqa: E731
-    tolerance = {"rtol": 1e-9, "atol": 1e-11}
-    found = solve_ivp(downhill, (0, 400), start.ravel(), method="LSODA", **tolerance)
-    end = found.y[:, -1]
-    curvatures = np.linalg.eigvalsh(np.asarray(jax.hessian(loss)(end)))
-    slope = float(np.linalg.norm(gradient(end)))
-    error = slope / curvatures[curvatures > 1e-6].min() + 1e-9 * len(found.t)
+    how = {"method": "DOP853", "rtol": 1e-8, "atol": 1e-10, "t_eval": (60, 120)}
+    found = solve_ivp(downhill, (0, 120), start.ravel(), **how)
+    middle, end = found.y.T
+    error = np.linalg.norm(end - middle) + 1e-8 * found.nfev
     reason = (
-        "gradient left over the smallest curvature that is not 0, plus the solver's"
-        f" error over {len(found.t)} steps"
+        "what the second half of the time changed, plus the solver's error over"
+        f" {found.nfev} gradients"
     )
     return Measured(end, error, reason)
 
