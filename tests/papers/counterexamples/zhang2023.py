@@ -44,6 +44,26 @@ def lemma_c_6():
     return [left, right]
 
 
+def section_4_1_conditioning():
+    """Two covariances of one trace: the worse conditioned has the smaller risk."""
+
+    def trained(eigenvalues, N=1, M=1):
+        trace = sum(eigenvalues)
+        Gamma = [(1 + Fraction(1, N)) * one + Fraction(trace, N) for one in eigenvalues]
+        risk = Fraction(0)
+        for one, gamma in zip(eigenvalues, Gamma, strict=True):
+            # E tr Λ(I − PΛ̂)(I − PΛ̂)ᵀ, one coordinate, with E Λ̂² = Λ² + (Λ² + trΛ Λ)/M.
+            square = one**2 + Fraction(one**2 + trace * one, M)
+            risk += one * (1 - 2 * one / gamma + square / gamma**2)
+        return Gamma, risk
+
+    skew = (Fraction(3, 2), Fraction(1, 2))
+    (Gamma, risk), (other_Gamma, other) = trained((1, 1)), trained(skew)
+    assert sum(skew) == 2
+    assert other < risk
+    return [Gamma[0], risk, *skew, skew[0] / skew[1], *other_Gamma, other]
+
+
 def section_4_2_orthogonal_query():
     """One example, a query orthogonal to it, and a prediction that is not 0."""
     Lambda, N = (2, 1), 1  # diagonals, and examples in training
