@@ -495,6 +495,7 @@ ENTRIES: tuple[Entry, ...] = (
         " flow on ℓ̃(U₁₁, u₋₁) = tr[½u₋₁²ΓΛU₁₁ΛU₁₁ᵀ − u₋₁Λ²U₁₁ᵀ].",
         hypotheses="Assumption 3.3",
         erratum_class="wording",
+        quote="plus some constants that do not depend on the parameter u",
         remark=(
             "The remarks after (5.5) and (A.11) call ℓ̃ the loss up to a constant. It"
             " is, tr(Λ)/2, where u₁₂ = u₂₁ = 0; for other u₁₂ and u₂₁ the loss changes"
@@ -606,6 +607,7 @@ ENTRIES: tuple[Entry, ...] = (
         "If σ² < 2‖E Λ_τΘ‖_F² / (√d E‖Γ_τ‖‖Λ_τ‖_F²), then u₋₁ > 0 for all time.",
         hypotheses="Assumption 3.3, E Λ_τΘ ≠ 0",
         erratum_class="false",
+        quote="Since we assume U₁₁(0) = ΘΘᵀ",
         remark=(
             "A step of the proof is false, E tr(Λ_τ²ΘΘᵀ) = ‖E Λ_τΘ‖_F² as printed in"
             " our copy: for Exponential(1) entries E λ² = 2 and (E λ)² = 1, so that the"

@@ -1,4 +1,4 @@
-"""After Theorem 4.2: the risk falls as 1/M in the test length, as 1/N² in training's."""
+"""After Theorem 4.2: what the risk owes to short prompts falls as 1/M + 1/N²."""
 
 from dataclasses import dataclass
 from typing import Literal
