@@ -1,6 +1,7 @@
 """Pages of what is wrong in a paper, for its authors."""
 
 from html import unescape
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def test_pages_replace_pages_and_no_other_file(run, tmp_path):
 
 
 def test_a_quotation_is_a_few_words_about_a_slip():
-    fields = {"remark": "a root too long", "erratum_class": "misprint"}
+    fields: Any = {"remark": "a root too long", "erratum_class": "misprint"}
     Entry("me2026/a", "claim", "(1)", "so it is", quote="a root", **fields)
     with pytest.raises(ValueError, match="at most 12 words"):
         Entry("me2026/a", "claim", "(1)", "so it is", quote="a " * 13, **fields)
