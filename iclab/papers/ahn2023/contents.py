@@ -31,16 +31,15 @@ ENTRIES: tuple[Entry, ...] = (
         "ahn2023/equation-6",
         "claim",
         "Section 4, (6)",
-        "The loss of one layer, as printed in our copy, is f(P, Q) = E[[Z₀ +"
-        " (1/n)Attn(Z₀)]_{d+1,n+1} + w⋆ᵀx⁽ⁿ⁺¹⁾].",
+        "The loss of one layer is f(P, Q) = E([Z₀ + (1/n)Attn(Z₀)]_{d+1,n+1} +"
+        " w⋆ᵀx⁽ⁿ⁺¹⁾)².",
         hypotheses="x ~ N(0, Σ), w⋆ ~ N(0, I), no noise",
         erratum_class="misprint",
-        erratum=(
-            "The square is missing. The error is linear in the query, whose mean is"
-            " 0, so the printed expectation is 0 for every P and Q, while the loss"
-            " (5) is tr Σ already at P = Q = 0."
+        remark=(
+            "(6) has no square in our copy. The error is linear in the query, whose"
+            " mean is 0: without it the expectation is 0 for every P and Q, while the"
+            " loss (5) is tr Σ at P = Q = 0."
         ),
-        correction="f(P, Q) = E([Z₀ + (1/n)Attn(Z₀)]_{d+1,n+1} + w⋆ᵀx⁽ⁿ⁺¹⁾)².",
         credit="in (5) and in Appendix A.1, which have the square.",
         formula=(
             r"f(P,Q)=\mathbb{E}\left(\left[Z_0+\frac1n\operatorname{Attn}(Z_0)\right"
@@ -51,18 +50,14 @@ ENTRIES: tuple[Entry, ...] = (
         "ahn2023/section-4-parameters",
         "claim",
         "Section 4, text before (7)",
-        "The loss of one layer sees only the last row of P and the first n columns of"
-        " Q; the first n rows of P and the last column of Q have no effect.",
+        "The loss of one layer sees only the last row of P and the first d columns of"
+        " Q; the first d rows of P and the last column of Q have no effect.",
         hypotheses="one layer with the mask M; the query's label entry is 0",
         erratum_class="misprint",
-        erratum=(
-            "n is printed for d: P and Q are (d+1)×(d+1), whatever the number n of"
-            " examples. With d = 2 and n = 1 both columns of Q that meet the query have"
-            " an effect, not one, and two rows of P have none."
-        ),
-        correction=(
-            "The last row of P and the first d columns of Q matter; the first d rows of"
-            " P and the last column of Q do not."
+        remark=(
+            "n is printed for d, of rows and of columns: P and Q are (d+1)×(d+1),"
+            " whatever the number n of examples. With d = 2 and n = 1 both columns of Q"
+            " that meet the query have an effect, and two rows of P have none."
         ),
         credit="in (7), whose shapes are right, and in Appendix A.1.",
     ),
@@ -106,19 +101,12 @@ ENTRIES: tuple[Entry, ...] = (
         "ahn2023/section-4-remark-1",
         "claim",
         "Section 4, first remark after Theorem 1",
-        "For large n, A ≈ Σ⁻¹, the inverse of the covariance, which is also close"
-        " to the Gram matrix of the examples.",
+        "For large n, A tends to Σ⁻¹ up to its sign, at rate 1/n, and the covariance"
+        " is close to the Gram matrix of the examples: −A times (1/n) Σ xxᵀ is close"
+        " to I.",
         hypotheses="n → ∞ at fixed Σ",
-        erratum_class="wording",
-        erratum=(
-            "The sign is lost, since A in (8) is negative: A tends to −Σ⁻¹. (What is"
-            " close to the Gram matrix is the covariance, if the sentence is read"
-            " kindly.)"
-        ),
-        correction=(
-            "A → −Σ⁻¹ at rate 1/n, so that −A times the Gram matrix (1/n) Σ xxᵀ is"
-            " close to I."
-        ),
+        erratum_class="misprint",
+        remark="A sign is lost: A in (8) is negative, and tends to −Σ⁻¹.",
         credit="in Section 5, which calls −A_k the preconditioner.",
         formula=r"A=-\Sigma^{-1}+O(1/n)",
     ),
@@ -126,19 +114,28 @@ ENTRIES: tuple[Entry, ...] = (
         "ahn2023/lemma-2",
         "claim",
         "Lemma 2, (9)–(11); Section 5.2; Appendix C.2, (56)–(64)",
-        "A k-layer transformer with weights (9), A_0 … A_k, has query entries"
-        " y_i = −⟨x, w_i⟩ with w_{i+1} = w_i + A_i∇R(w_i), w_0 = 0, R(w) ="
-        " (1/2n) Σ (wᵀx_i − w⋆ᵀx_i)²; the Hessian of R is printed as XXᵀ/(2n).",
+        "After i layers with weights (9) the query's entry is y_i = −⟨x, w_i⟩ with"
+        " w_{i+1} = w_i + A_i∇R(w_i), w_0 = 0, R(w) = (1/2n) Σ (wᵀx_i − w⋆ᵀx_i)², whose"
+        " Hessian is XXᵀ/n.",
         hypotheses="any prompt with noiseless labels; symmetric A_i",
         erratum_class="misprint",
-        erratum=(
-            "A_0 … A_k are k + 1 layers: the k-layer output is −⟨x, w_k⟩, in which A_k"
-            " has no part. The Hessian of R is XXᵀ/n, twice the printed one. (11) has R"
-            " with index w_k for w⋆, and (61) has x⁽ⁿ⁺¹⁾ where x⁽ⁱ⁾ is meant."
+        remark=(
+            "A_0 … A_k are k + 1 layers, which the paper calls k: the output after k of"
+            " them is −⟨x, w_k⟩, in which A_k has no part. Section 5.2 prints the"
+            " Hessian as XXᵀ/(2n), half of it. In our copy (11) has R with index w_k"
+            " for w⋆, (61) has x⁽ⁿ⁺¹⁾ where x⁽ⁱ⁾ is meant, the text before it ⟨y⁽ⁱ⁾,"
+            " w⋆⟩ for ⟨x⁽ⁱ⁾, w⋆⟩, and the text before (64) calls that equation"
+            " equivalent to itself: (63) is meant."
         ),
-        correction=(
-            "k layers are A_0 … A_{k−1} and take k steps w_{i+1} = w_i +"
-            " A_i∇R(w_i); ∇²R = XXᵀ/n."
+        counterexample=(
+            "d = n = 1, x₁ = x = 1, w⋆ = 1, A_0 = A_1 = −1/2: w₁ = 0 − (1/2)(0 − 1) ="
+            " 1/2 and w₂ = 1/2 − (1/2)(1/2 − 1) = 3/4. One layer answers with 1/2, in"
+            " which A_1 has no part. R(w) = (w − 1)²/2 has second derivative 1 = x₁²,"
+            " not x₁²/2."
+        ),
+        credit=(
+            "in the next part of the lemma, from layer i to layer i + 1, and in (10),"
+            " whose Hessian is XXᵀ/n."
         ),
         formula=(
             r"w_{i+1}=w_i+A_i\nabla R(w_i),\quad w_0=0,\qquad R(w)=\frac1{2n}"
@@ -165,15 +162,21 @@ ENTRIES: tuple[Entry, ...] = (
         "If x = Wx̄, y = ⟨x̄, w̄⟩ and Σ = WWᵀ, then w⋆ = Σ^{−1/2}w̄ has y = ⟨x,"
         " w⋆⟩ and the law N(0, Σ⁻¹).",
         hypotheses="W invertible, w̄ ~ N(0, I)",
-        erratum_class="false",
+        erratum_class="hypothesis",
         erratum=(
-            "⟨Wx̄, Σ^{−1/2}w̄⟩ is ⟨x̄, w̄⟩ for every x̄ only if WᵀΣ^{−1/2} = I, that is"
-            " W = Σ^{1/2}. For a random or a triangular W the labels determine another"
-            " weight. In law it is true: W = Σ^{1/2}O with O orthogonal, and prompts"
-            " with x̄ and Ox̄ have one joint law, so that nothing that follows changes."
+            "It needs W = Σ^{1/2}: ⟨Wx̄, Σ^{−1/2}w̄⟩ is ⟨x̄, w̄⟩ for every x̄ only if"
+            " WᵀΣ^{−1/2} = I. For another W the labels determine another weight. In law"
+            " it is true: W = Σ^{1/2}O with O orthogonal, and prompts with x̄ and Ox̄"
+            " have one joint law, so that nothing that follows changes."
         ),
         correction=(
-            "w⋆ = W^{−ᵀ}w̄ explains the labels; its law is N(0, Σ⁻¹) as stated."
+            "w⋆ = W^{−ᵀ}w̄ explains the labels for every W; its law is N(0, Σ⁻¹) as"
+            " stated."
+        ),
+        counterexample=(
+            "d = 2, W = (0 −1; 1 0), a quarter turn, so that Σ = WWᵀ = I and Σ^{−1/2}w̄"
+            " = w̄. With x̄ = w̄ = (1, 0): y = ⟨x̄, w̄⟩ = 1, but x = Wx̄ = (0, 1) and ⟨x,"
+            " w̄⟩ = 0. W^{−ᵀ}w̄ = (0, 1) gives ⟨x, W^{−ᵀ}w̄⟩ = 1."
         ),
         formula=r"w_\star=W^{-\top}\bar w\;\sim\;N(0,\Sigma^{-1}),\qquad\Sigma=WW^\top",
     ),
@@ -387,21 +390,17 @@ ENTRIES: tuple[Entry, ...] = (
         "ahn2023/appendix-b.1-loss",
         "claim",
         "Appendix B.1, first display",
-        "f(A₀, A₁) = E Tr[Π(I + X₀ᵀAᵢX₀M) X₀ᵀX₀ Π(I + M X₀ᵀAᵢX₀)], the weights"
-        " w averaged out.",
+        "f(A₀, A₁) = E Tr[(I − M) Π(I + X₀ᵀAᵢX₀M) X₀ᵀX₀ Π(I + M X₀ᵀAᵢX₀) (I − M)],"
+        " the weights w averaged out, the inner factors being those of A₀ (1/n absorbed"
+        " into Aᵢ); it holds prompt by prompt.",
         hypotheses="isotropic inputs and weights, two layers of the form (9)",
         erratum_class="misprint",
-        erratum=(
-            "As printed in our copy the projector I − M on both sides is missing, so"
-            " that errors on the n examples are added to the error on the query«: for d"
-            " = 2, n = 8, A₀ = diag(−0.9, −0.2), A₁ = diag(−0.3, −1.2) the trace, with"
-            " Aᵢ/n in it, is {times:.1f} times the loss». The indices of the products"
-            " disagree between the two lines."
-        ),
-        correction=(
-            "f(A₀, A₁) = E Tr[(I − M) Π(I + X₀ᵀAᵢX₀M) X₀ᵀX₀ Π(I + M X₀ᵀAᵢX₀) (I −"
-            " M)], the inner factors being those of A₀ (1/n absorbed into Aᵢ); it"
-            " holds prompt by prompt."
+        remark=(
+            "In our copy both lines of the display lack the projector I − M on both"
+            " sides, so that errors on the n examples are added to the error on the"
+            " query«: for d = 2, n = 8, A₀ = diag(−0.9, −0.2), A₁ = diag(−0.3, −1.2)"
+            " the trace, with Aᵢ/n in it, is {times:.1f} times the loss». The indices"
+            " of the products disagree between the two lines."
         ),
         credit="in Lemma 9, which it cites, and in (23) and (32).",
         formula=(
@@ -413,22 +412,18 @@ ENTRIES: tuple[Entry, ...] = (
         "ahn2023/equation-22",
         "claim",
         "Appendix B.2, (22)–(25), (29), (30)",
-        "Labels after the layers are Y₀ Π(I + M X₀ᵀA_ℓX₀); G(X) = X Π(I − M XᵀAᵢX)"
+        "Labels after the layers are Y₀ Π(I + M X₀ᵀA_ℓX₀); G(X) = X Π(I + M XᵀAᵢX)"
         " obeys G(U_ΣX) = U_ΣG(X) on S, and its derivative along R_j turns into"
-        " that along U_ΣᵀR_jU_Σ. Hence R̃ᵢ = rᵢΣ⁻¹, rᵢ = Tr(Σ^½RᵢΣ^½)/d, changes"
-        " the loss no slower than R does, (25).",
+        " that along U_ΣᵀR_jU_Σ. Hence R̃ᵢ = rᵢΣ⁻¹, rᵢ = Tr(Σ^½RᵢΣ^½)/d, changes the"
+        " loss no slower than R does, (25): in fact just as fast.",
         hypotheses=(
             "Aᵢ = aᵢΣ⁻¹, x ~ N(0, Σ), w ~ N(0, Σ⁻¹), U_Σ = Σ^½UΣ^{−½}, U orthogonal"
         ),
         erratum_class="misprint",
-        erratum=(
-            "As printed in our copy G has I − M… above (28): with it the labels of a"
-            " random prompt come out wrong. R̃ᵢ = rᵢI right after (25) is a slip for"
-            " rᵢΣ⁻¹, and in the display after (27) wᵀw stands for wwᵀ."
-        ),
-        correction=(
-            "G(X) = X Π(I + M XᵀAᵢX). The slope of f along rᵢΣ⁻¹ equals the slope along"
-            " R."
+        remark=(
+            "G is printed with I − M… above (28): with it the labels of a random prompt"
+            " come out wrong. R̃ᵢ = rᵢI right after (25) is a slip for rᵢΣ⁻¹, and in our"
+            " copy wᵀw stands for wwᵀ in the display after (27)."
         ),
         credit=(
             "in (22), (29) and (30), which have I + M…, and in three other lines of the"
@@ -457,24 +452,22 @@ ENTRIES: tuple[Entry, ...] = (
         "ahn2023/equation-31",
         "claim",
         "Appendix B.3, (31), (36), (37), (39)–(52)",
-        "With B too, rotating inputs by U_Σ rotates X_i and G(X) = X Π(I − M"
+        "With B too, rotating inputs by U_Σ rotates X_i and G(X) = X Π(I + M"
         " X_iᵀA_iX_i) on S; derivatives along R_j and S_j turn into those along"
-        " U_ΣᵀR_jU_Σ and U_Σ⁻¹S_jU_Σ. Hence R̃_j = r_jΣ⁻¹ and S̃_j = s_jΣ⁻¹, s_j ="
-        " Tr(Σ^{−½}S_jΣ^½)/d, change the loss no slower than R_j and S_j do.",
+        " U_ΣᵀR_jU_Σ and U_Σ⁻¹S_jU_Σ. Hence R̃_j = r_jΣ⁻¹ and S̃_j = s_jI, s_j ="
+        " Tr(Σ^{−½}S_jΣ^½)/d, change the loss just as fast as R_j and S_j do.",
         hypotheses="Aᵢ = aᵢΣ⁻¹, Bᵢ = bᵢI, x ~ N(0, Σ), w ~ N(0, Σ⁻¹)",
         erratum_class="misprint",
-        erratum=(
-            "As printed in our copy G has I − M… for I + M…, and S̃_j = s_jΣ⁻¹, as in"
-            " the flow dBᵢ/dt = −sᵢΣ⁻¹, leaves S unless Σ is a multiple of I: for d = 2"
-            " and a random S_j the slope along it is not the slope along S_j. The"
-            " sentence after (34) has R̃ᵢ = rᵢI for rᵢΣ⁻¹. (42) has a trailing X_j"
-            " inside the direction and lacks one outside."
+        remark=(
+            "G is printed with I − M… for I + M… above (38), and (37) is announced for"
+            " S̃_j = s_jΣ⁻¹, which leaves S unless Σ is a multiple of I. In our copy"
+            " (42) has a trailing X_j inside the direction and lacks one outside, and"
+            " the display before (49) has A_j where R_jX_j belongs."
         ),
-        correction=(
-            "G(X) = X Π(I + M X_iᵀA_iX_i), S̃_j = s_jI and dBᵢ/dt = −sᵢI; slopes"
-            " along r_jΣ⁻¹ and s_jI equal those along R_j and S_j."
+        credit=(
+            "in (31) and (44), which have I + M…, and right after (34) and at the end"
+            " of Step 4, which have S̃ᵢ = sᵢI."
         ),
-        credit="right after (34) and at the end of Step 4, which have S̃ᵢ = sᵢI.",
         formula=(
             r"G(X)=X\prod_i(I+MX_i^\top A_iX_i),\qquad\tilde R_j"
             r"=r_j\Sigma^{-1},\qquad\tilde S_j=s_jI"

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Measured
+from iclab.evidence import Measured, Printed
 from iclab.papers.ahn2023._equivariance import Labels, Rotated, instance
 from iclab.papers.ahn2023._two_inputs import LAYERS, Derivatives, derivatives
 from iclab.theory import scalar_transformer_loss
@@ -29,11 +29,6 @@ class Slopes:
         """Along r_jΣ⁻¹, r_j = Tr(Σ^½R_jΣ^½)/d, and s_jI, s_j = Tr(S_j)/d: f on S."""
         r = np.trace(self.R @ self.covariance, axis1=1, axis2=2) / 2
         return self._slopes_on_S(r)
-
-    def printed(self) -> np.ndarray:
-        """Along r_jΣ⁻¹ and s_jΣ⁻¹, as above (36)."""
-        along = np.tensordot(self._derivatives().B, np.linalg.inv(self.covariance))
-        return np.concatenate([self.predicted()[:LAYERS], self._s * along])
 
     def decoy(self) -> np.ndarray:
         """r_j = Tr(R_j)/d, without Σ."""
@@ -91,9 +86,19 @@ def predict(case: Labels | Rotated | Slopes):
     return case.predicted()
 
 
-def printed(case: Labels | Rotated | Slopes):
-    """G with I − M… as above (38), and S̃_j = s_jΣ⁻¹."""
+def printed_cases(scale) -> dict[str, Labels | Rotated | Slopes]:
+    """Those about G."""
+    found = cases(scale)
+    return {name: case for name, case in found.items() if not isinstance(case, Slopes)}
+
+
+def as_printed(case: Labels | Rotated | Slopes):
+    """G with I − M… as above (38)."""
+    assert not isinstance(case, Slopes)
     return case.printed()
+
+
+printed = Printed(predict=as_printed, cases=printed_cases, nearby=True)
 
 
 def measure(case: Labels | Rotated | Slopes) -> Measured:
