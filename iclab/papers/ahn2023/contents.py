@@ -283,8 +283,8 @@ ENTRIES: tuple[Entry, ...] = (
         "With B free, the three learned matrices grow from layer to layer: ‖A₀‖"
         " < ‖A₁‖ < ‖A₂‖.",
         hypotheses=(
-            "d = 5, n = 10, at the best point of S; no law for all sizes (d = 3, n"
-            " = 10 has |a₀| > |a₁| at its best point)"
+            "d = 5, where training multiples of Σ⁻¹ and I on the exact loss ends; no"
+            " law for all sizes (d = 3, n = 10 has |a₀| > |a₁| at its best point)"
         ),
         formula=r"\lVert A_0\rVert<\lVert A_1\rVert<\lVert A_2\rVert",
     ),
