@@ -28,6 +28,15 @@ PAPER = Paper(
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(
+        "ahn2023/section-3-nonconvex",
+        "claim",
+        "Section 3, (i)",
+        "The loss is not convex in P and Q, not even for one layer: halfway from the"
+        " global minimum (8) to its negative, the same network, it is higher by"
+        " tr(Σ²Γ⁻¹).",
+        hypotheses="x ~ N(0, Σ), w⋆ ~ N(0, I), no noise",
+    ),
+    Entry(
         "ahn2023/equation-6",
         "claim",
         "Section 4, (6)",
@@ -86,6 +95,15 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
+        "ahn2023/theorem-1-singular",
+        "claim",
+        "Theorem 1, (8), for a singular Σ",
+        "(8) is a global minimum for singular Σ too, as the theorem allows: its loss"
+        " tr Σ − tr(Σ²Γ⁻¹) is least. What A does to directions that no input has is"
+        " free then.",
+        hypotheses="x ~ N(0, Σ), w⋆ ~ N(0, I), no noise, Σ ≠ 0",
+    ),
+    Entry(
         "ahn2023/section-4-isotropic",
         "claim",
         "Section 4, display after Theorem 1; Appendix A.2",
@@ -109,6 +127,35 @@ ENTRIES: tuple[Entry, ...] = (
         remark="A sign is lost: A in (8) is negative, and tends to −Σ⁻¹.",
         credit="in Section 5, which calls −A_k the preconditioner.",
         formula=r"A=-\Sigma^{-1}+O(1/n)",
+    ),
+    Entry(
+        "ahn2023/section-4-speed",
+        "claim",
+        "Section 4, first remark after Theorem 1, second sentence",
+        "Preconditioned by A of (8), gradient descent converges much faster where Σ is"
+        " ill-conditioned«: at condition number 10,000 two steps with A leave a risk of"
+        " {ours:.4f}, the best two equal plain steps one of {plain:.3f}».",
+        hypotheses="x ~ N(0, Σ), w⋆ ~ N(0, I), n = 50, axes that are nobody's",
+    ),
+    Entry(
+        "ahn2023/section-4-remark-2",
+        "claim",
+        "Section 4, second remark after Theorem 1",
+        "tr(Σ)/n in Γ is a regulariser: of the i-th eigenvalue of Γ it is the share tr"
+        " Σ/((n+1)λᵢ + tr Σ), more for few examples and for directions of little"
+        " variance.",
+        hypotheses="x ~ N(0, Σ), w⋆ ~ N(0, I), no noise",
+        erratum_class="wording",
+        remark=(
+            "The remark has it more significant when the variance is high. That is true"
+            " of the term itself, which grows with Σ; its share, and with it all that"
+            " it does to a prediction, is the same for Σ and for 100 Σ."
+        ),
+        formula=(
+            r"\frac{\operatorname{tr}\Sigma/n}{\frac{n+1}n\lambda_i+\frac1n"
+            r"\operatorname{tr}\Sigma}=\frac{\operatorname{tr}\Sigma}{(n+1)\lambda_i+"
+            r"\operatorname{tr}\Sigma}"
+        ),
     ),
     Entry(
         "ahn2023/lemma-2",
@@ -184,10 +231,10 @@ ENTRIES: tuple[Entry, ...] = (
         "ahn2023/theorem-4",
         "claim",
         "Theorem 4",
-        "Among Aᵢ = aᵢΣ⁻¹ the gradient of the loss in all entries of all Aᵢ"
-        " gets arbitrarily small. It does vanish: −1/aᵢ are the Gauss nodes of"
-        " λ dμ, μ the mean spectrum of the whitened sample covariance, and"
-        " training from random matrices ends there.",
+        "Among Aᵢ = aᵢΣ⁻¹ the gradient of the loss in all entries of all Aᵢ gets"
+        " arbitrarily small, for any number of layers. It does vanish: −1/aᵢ are the"
+        " Gauss nodes of λ dμ, μ the mean spectrum of the whitened sample covariance,"
+        " and training from random matrices ends there.",
         hypotheses="x ~ N(0, Σ), w ~ N(0, Σ⁻¹), Σ ≻ 0, layers of the form (9)",
         formula=(
             r"A_i=a_i\Sigma^{-1},\qquad-1/a_i\;\text{ the Gauss nodes of }\lambda\,d"
@@ -249,10 +296,15 @@ ENTRIES: tuple[Entry, ...] = (
         "ahn2023/theorem-5",
         "claim",
         "Theorem 5, (14)",
-        "With P = diag(Bᵢ, 1), among Aᵢ = aᵢΣ⁻¹, Bᵢ = bᵢI the gradient of the"
-        " loss in all entries of all Aᵢ and Bᵢ gets arbitrarily small. It"
-        " vanishes at the best point of that set.",
+        "With P = diag(Bᵢ, 1), among Aᵢ = aᵢΣ⁻¹, Bᵢ = bᵢI the gradient of the loss in"
+        " all entries of all Aᵢ and Bᵢ gets arbitrarily small, for any number of"
+        " layers. It vanishes at the best point of that set.",
         hypotheses="x ~ N(0, Σ), w ~ N(0, Σ⁻¹), Σ ≻ 0, layers of the form (13)",
+        erratum_class="hypothesis",
+        remark=(
+            "The theorem begins with any PSD Σ, for which Σ⁻¹ need not exist; its next"
+            " sentence asks for Σ ≻ 0."
+        ),
         formula=(
             r"\nabla_{A_i}f=0,\quad\nabla_{B_i}f=0\quad\text{at the best}\quad A_i"
             r"=a_i\Sigma^{-1},\quad B_i=b_iI"
@@ -275,6 +327,36 @@ ENTRIES: tuple[Entry, ...] = (
             " is {more:.2e}.»"
         ),
         credit="in Section 6.1, which says that it appears to.",
+    ),
+    Entry(
+        "ahn2023/section-6.1-global",
+        "claim",
+        "Sections 1 and 6.1",
+        "With B free the best point of S may be the global minimum: with two inputs it"
+        " is a minimum in all entries of all matrices, and no descent over them ends"
+        " lower«. With {layers} layers {best} of {starts} end there, the next at"
+        " {next:.3f} times its loss».",
+        hypotheses=(
+            "d = 2, n = 10, Σ = I, two and three layers of the form (13), Gaussian"
+            " starts; a search and no proof. Ends that are no minima, too, are above."
+        ),
+    ),
+    Entry(
+        "ahn2023/section-6.1-update",
+        "claim",
+        "Section 6.1, first observation",
+        "At the weights that training finds, a layer turns X_k into X_k(I −"
+        " |a_kb_k|MX_kᵀΣ⁻¹X_k/n): on S that is exact, and a_kb_k < 0.",
+        hypotheses="d = 5, where training multiples of Σ⁻¹ and I ends; any prompt",
+        erratum_class="misprint",
+        remark=(
+            "Printed without Σ⁻¹ and without the 1/n of (4), which the appendix drops,"
+            " too; with whitened inputs it is as printed. X_k has n + 1 columns, not n,"
+            " where M meets it."
+        ),
+        formula=(
+            r"X_{k+1}=X_k\left(I-\tfrac1n\,|a_kb_k|\,MX_k^\top\Sigma^{-1}X_k\right)"
+        ),
     ),
     Entry(
         "ahn2023/section-6.1-magnitudes",
@@ -381,6 +463,14 @@ ENTRIES: tuple[Entry, ...] = (
         " E_{d+1,j}⟩C] = ((n+1)/n λ_j² + λ_j/n Σλ)(E_{d+1,j} + E_{j,d+1}), and"
         " f_j has a global minimum at X_j = −[(n+1)/n λ_j + Σλ/n]⁻¹ E_{d+1,j}.",
         hypotheses="x ~ N(0, diag(λ)), w⋆ ~ N(0, I)",
+        erratum_class="misprint",
+        remark=(
+            "After the proof X_j is said to follow from Lemma 6, and to be the unique"
+            " minimum: Lemma 7 is meant, and what is flat there is flat here. In our"
+            " copy the last A of Step 1 has 1/(n+1) for (n+1)/n and no zero row, and"
+            " Step 2 has ⟨Ux⁽ⁱ⁾, w⋆⟩ for ⟨Ux̃⁽ⁱ⁾, w⋆⟩."
+        ),
+        credit="in Lemma 7 and in the last display of Step 2, which have (n+1)/n.",
         formula=(
             r"X_j=-\left[\frac{n+1}{n}\lambda_j+\frac1n"
             r"\sum_k\lambda_k\right]^{-1}E_{d+1,j}"
@@ -446,6 +536,48 @@ ENTRIES: tuple[Entry, ...] = (
             r"\dot A_i=-\operatorname{tr}\big(\Sigma^{1/2}\,\nabla_{A_i}f\,\Sigma"
             r"^{1/2}\big)\,\Sigma^{-1}\quad\Longrightarrow\quad\dot f=-d"
             r"\sum_i{\lVert\nabla_{A_i}f\rVert}_F^2"
+        ),
+    ),
+    Entry(
+        "ahn2023/equation-34",
+        "claim",
+        "Appendix B.3, (34)",
+        "All matrices moved at once from a point of S: R̃ᵢ = rᵢΣ⁻¹ and S̃ᵢ = sᵢI change"
+        " the loss no slower than any directions Rᵢ, Sᵢ do; in fact just as fast.",
+        hypotheses="Aᵢ = aᵢΣ⁻¹, Bᵢ = bᵢI, x ~ N(0, Σ), w ~ N(0, Σ⁻¹)",
+        erratum_class="misprint",
+        remark="The sentence after (34) has R̃ᵢ = rᵢI for rᵢΣ⁻¹, as that after (25).",
+        credit="in (36) and at the end of Step 5.",
+    ),
+    Entry(
+        "ahn2023/equation-35",
+        "claim",
+        "Appendix B.3, (35)",
+        "Along dAᵢ/dt = −Tr(Σ^½∇_{Aᵢ}f Σ^½) Σ⁻¹, dBᵢ/dt = −Tr(∇_{Bᵢ}f) I, which"
+        " stays in S, the loss falls at least at the rate Σ‖∇_{Aᵢ}f‖² + ‖∇_{Bᵢ}f‖²;"
+        " the rate is d times that.",
+        hypotheses="Aᵢ = aᵢΣ⁻¹, Bᵢ = bᵢI, x ~ N(0, Σ), w ~ N(0, Σ⁻¹)",
+        erratum_class="misprint",
+        remark=(
+            "The flow is printed with dBᵢ/dt = −sᵢΣ⁻¹, which leaves S unless Σ is a"
+            " multiple of I, and whose share of the rate is tr(Σ⁻¹)‖∇_{Bᵢ}f‖²: less"
+            " than (35) has where tr Σ⁻¹ < 1. With I in place of Σ⁻¹, as right after"
+            " (34), the proof goes through."
+        ),
+        counterexample=(
+            "d = n = 1, Σ = 4, two layers, B₀ = 0 and A₀ = A₁ = −1/20, that is a₀ = a₁"
+            " = a = −1/5. With h = x²/4, E hᵏ = 1, 3, 15, 105, 945 for k = 1 … 5, the"
+            " derivative of f = E[(1 + ah)²(1 + ah(1 + B₀ah)²)²] in B₀ is 4a²E[h²(1 +"
+            " ah)³] = −96/625. Along the printed flow B₀ lowers the loss at the rate"
+            " (96/625)²/4 = 2304/390625, while (35) asks for (96/625)² = 9216/390625 of"
+            " it; A₀ and A₁ give just what it asks of them."
+        ),
+        credit="right after (34), which has S̃ᵢ = sᵢI.",
+        formula=(
+            r"\dot A_i=-\operatorname{tr}(\Sigma^{1/2}\nabla_{A_i}f\,\Sigma^{1/2})"
+            r"\,\Sigma^{-1},\quad\dot B_i=-\operatorname{tr}(\nabla_{B_i}f)\,I"
+            r"\quad\Longrightarrow\quad\dot f=-d\sum_i\big({\lVert\nabla_{A_i}f"
+            r"\rVert}_F^2+{\lVert\nabla_{B_i}f\rVert}_F^2\big)"
         ),
     ),
     Entry(

@@ -29,6 +29,26 @@ def lemma_2():
     return [*w[1:], curvature]
 
 
+def equation_35():
+    """One input of variance 4: the printed flow of B does a quarter of what it must."""
+    Sigma, a = 4, Fraction(-1, 5)
+    moments = (1, 1, 3, 15, 105, 945)  # of x²/4, the square of a standard normal
+
+    def mean(polynomial):
+        return sum(c * m for c, m in zip(polynomial, moments, strict=False))
+
+    def loss(b):
+        # (1 + ah)²(1 + ah(1 + bah)²)² up to the first power of b
+        plain = (1, 4 * a, 6 * a**2, 4 * a**3, a**4)
+        turned = _product((1, 3 * a, 3 * a**2, a**3), (0, 0, 4 * a**2))
+        return mean(plain) + b * mean(turned)
+
+    slope = loss(1) - loss(0)
+    asked, printed = slope**2, slope**2 / Sigma  # dB/dt = −slope/Σ
+    assert 0 < printed < asked
+    return [a / Sigma, a, slope, printed, asked]
+
+
 def section_5_2_distorted_view():
     """A quarter turn: Σ^{−1/2}w̄ does not explain the label, W^{−ᵀ}w̄ does."""
     W, one = ((0, -1), (1, 0)), (1, 0)
@@ -44,3 +64,11 @@ def section_5_2_distorted_view():
 
 def _inner(left, right):
     return sum(a * b for a, b in zip(left, right, strict=True))
+
+
+def _product(left, right):
+    found = [Fraction(0)] * (len(left) + len(right) - 1)
+    for i, a in enumerate(left):
+        for j, b in enumerate(right):
+            found[i + j] += a * b
+    return found
