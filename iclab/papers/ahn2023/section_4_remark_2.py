@@ -43,7 +43,7 @@ def decoy(case: Case):
 def measure(case: Case) -> Measured:
     """Minimise the exact loss: by how much each step falls short of n/((n+1)λᵢ)."""
     eigenvalues, n = case.scale * _EIGENVALUES, case.samples
-    found = moments(rotated(eigenvalues), n)
+    found = moments(rotated(eigenvalues.tolist()), n)
     X, d = found.least(), len(eigenvalues)
     A = X[d, :d] + X[:d, d]
     steps = np.sort(-np.linalg.eigvalsh((A + A.T) / 2))  # ascending, as 1/λᵢ
