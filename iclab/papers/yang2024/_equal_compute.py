@@ -7,14 +7,13 @@ from typing import Any, Literal
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float
 
 from iclab.core import require
 from iclab.evidence import setting
 from iclab.models import Encoder
-from iclab.papers._training_runs import blocks, quick_key, shared_key
+from iclab.papers._training_runs import blocks, shared_key
 from iclab.papers.yang2024._experiments import (
     EPOCH,
     FourLayers,
@@ -27,22 +26,14 @@ from iclab.runs import job_parts
 from iclab.tasks import Representation
 from iclab.theory import representation_infimum
 from iclab.training import (
-    AbstractProblem,
-    Curriculum,
-    FixedSet,
     Optimiser,
-    OverRepresentation,
     Plan,
-    Stage,
     train,
 )
 
 # Floating-point operations of a softmax for every score: scaling, maximum, difference,
 # exponential, sum and quotient.
 _SOFTMAX = 6
-
-# Streams of a job's key beside those of `_experiments`.
-_TRAINING, _ORDER = 10, 11
 
 
 @dataclass(frozen=True)
@@ -199,41 +190,13 @@ def steps_affordable(settings: Mapping[str, Any], heads: int, key: Any) -> int:
 def train_encoder(
     settings: Mapping[str, Any], task: Representation, heads: int, steps: int, key: Any
 ) -> tuple[Encoder, Float[np.ndarray, " steps"]]:
-    """Adam on batches drawn with replacement from a fixed set of sampled tasks.
+    """Adam on a fixed set of sampled tasks.
 
     Data and order depend on the key alone: all numbers of heads see the same.
     """
-    training = jax.random.fold_in(quick_key(key), _TRAINING)
-    data = FixedSet(OverRepresentation(task), settings["samples"], key=training)
-    # A block of rows for every step, so that a longer run begins like a shorter one.
-    rng = np.random.default_rng(
-        np.asarray(jax.random.key_data(jax.random.fold_in(key, _ORDER))).tolist()
-    )
-    order = rng.integers(settings["samples"], size=(steps, settings["batch"]))
     result = train(
-        _Ordered(data.curriculum, data, jnp.asarray(order)),
+        fixed_tasks(settings, task, key, steps),
         start_encoder(settings, heads, key),
         Plan(steps, settings["batch"], Optimiser("adam", settings["rate"])),
     )
     return result.model, np.asarray(result.losses)
-
-
-class _Ordered(AbstractProblem):
-    """A fixed set, of which `order` says what each step sees."""
-
-    curriculum: Curriculum
-    data: FixedSet
-    order: Int[Array, "steps batch"]
-
-    def sample(self, key: Any, stage: Stage) -> Float[Array, " K"]:
-        return self.data.sample(key, stage)
-
-    def batch(
-        self, key: Any, step: Int[Array, ""], size: int, stage: Stage
-    ) -> Float[Array, "batch K"]:
-        return self.data.samples[self.order[step]]
-
-    def loss(
-        self, model: Any, samples: Float[Array, "batch K"], stage: Stage
-    ) -> Float[Array, ""]:
-        return self.data.loss(model, samples, stage)
