@@ -49,10 +49,13 @@ class Settings(Layer):
         ("tasks", "raw", "unit"),
     )
     heads: tuple[int, ...] = setting(
-        "Numbers of heads, H.", (1, 5, 10, 20, 30, 40, 50, 100), smoke=(1, 4, 8, 16)
+        "Numbers of heads, H.",
+        (1, 10, 20, 30, 100),
+        smoke=(1, 4, 16),
+        paper=(1, 5, 10, 20, 30, 40, 50, 100),
     )
     most_heads: int = setting("The largest H, with raw tokens.", 400, smoke=200)
-    steps: int = setting("Steps of Adam.", 220, smoke=300, paper=600 * EPOCH, least=4)
+    steps: int = setting("Steps of Adam.", 200, smoke=300, paper=600 * EPOCH, least=4)
     rate: float = setting("Rate of Adam.", 1e-2, paper=1e-4)
     every: int = setting("Steps between two points of a curve.", 5, paper=EPOCH)
     samples: int = setting("Tasks to train on.", 10_000, smoke=2_000)
@@ -60,7 +63,7 @@ class Settings(Layer):
     # Ten times the desk's rate at every scale: instability is a matter of H times it.
     large_rate: float = setting("The larger rate of panel (d).", 0.1)
     large_steps: int = setting("Steps of panel (d).", 40, paper=10 * EPOCH)
-    middle_heads: int = setting("Fewer heads in panel (d).", 40, smoke=10)
+    middle_heads: int = setting("Fewer heads in panel (d).", 30, smoke=16, paper=40)
     start: int = setting("Seed of the starts.", 1, least=0)
 
     def __post_init__(self):
@@ -143,8 +146,9 @@ def draw(tables: Tables) -> Picture:
         f"K = {K}, d = {d}, m = {m}, N = {N}, "
         f"$\\tau$ = {float(first['noise_variance']):g}. Adam, float32, constant rate "
         f"{rate:g}; {EPOCH} steps count as an epoch (the paper: rate 0.0001, to "
-        "iteration 600, read as epochs).\nSampled: 10,000 tasks in batches of 256, as "
-        "printed; what is shown is the exact gap of the population in all panels.\n"
+        "iteration 600, read as epochs).\nSampled: a fixed set of tasks in batches "
+        "(the paper: 10,000, batches of 256). All panels show the exact gap of the "
+        "population.\n"
         "Broken lines: H < N; drawn through: H ≥ N. One run for every curve, one "
         "dictionary for each kind of tokens.",
     )
@@ -226,7 +230,8 @@ def paper_statements(tables: Tables) -> list[Sentence]:
             "H has to be large enough for the loss to converge.",
             "caption and Section 4",
             at_most(
-                "Last gap with the most heads but one over that with the most below N",
+                "Last gap with a hundred heads, or the most below 400, over that with "
+                "the most below N",
                 last[-1] / last[heads < N][-1:],
                 0.1,
                 "a tenth",
