@@ -33,8 +33,6 @@ TO_DO = {
     "ahn2023/equation-22",
     "ahn2023/equation-31",
     "ahn2023/equation-6",
-    "yang2024/equation-17",
-    "yang2024/equation-56",
     "zhang2023/corollary-4.3",
     "zhang2023/equation-c.15",
 }
