@@ -23,8 +23,6 @@ TO_DO = {
     "gatmiry2024/section-5.3-more-loops",
     "gatmiry2024/theorem-3.3",
     "gatmiry2024/theorem-3.4",
-    "yang2024/lemma-10",
-    "yang2024/section-3.3-heads",
 }
 
 

@@ -38,7 +38,7 @@ _LAYERS = np.stack([-_A, -_A.T, -0.3 * _A @ _A])
 _STEPS, _CONTRACTIONS = np.array([-0.35, -0.5]), np.array([-0.25, 0.0])
 
 shares = {
-    "optimal_preconditioner": "makes the weights; their loss is that of models on prompts",
+    "optimal_preconditioner": "makes the weights; models on prompts are measured",
 }
 
 

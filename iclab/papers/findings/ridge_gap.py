@@ -15,7 +15,7 @@ from iclab.evidence import STANDARD_ERRORS, Measured
 from iclab.theory import mean_performance_gap, sampled_performance_gap
 
 shares = {
-    "sampled_performance_gap": "gives the error of the predicted mean, which widens the bar",
+    "sampled_performance_gap": "gives the predicted mean its error, part of the bar",
 }
 
 
