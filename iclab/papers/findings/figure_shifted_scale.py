@@ -101,9 +101,10 @@ def draw(tables: Tables) -> Picture:
         4.6,
         "Is gradient descent robust to the scale of the inputs?",
         "Labels without noise; error over that of predicting zero, for inputs of s "
-        "times the variance in training. Lines: exact, k steps that are best at s = 1."
-        "\nDots: a trained GPT-2 of three blocks, with 90 % intervals. (b): equal "
-        "steps, from a fifth of the best one (top) to the best one (bottom).",
+        "times the variance in training. Lines in (a): exact, the best k steps at "
+        "s = 1; black: a\ntrained GPT-2 of three blocks, 90 % intervals. (b): the best "
+        "steps (dots), and equal steps from a fifth of the best such one (top) to all "
+        "of it.",
     )
     (page,) = drawing.parts(picture, 1, 1)
     left, right = page.subplots(1, 2)
@@ -131,9 +132,11 @@ def draw(tables: Tables) -> Picture:
         right.plot(table["careful breaks"], table["careful"], color=color)
         right.plot(table["breaks"], table["least"], "o", color=color)
     left.axhline(1.0, color=drawing.BLACK, linewidth=0.6)
-    for axis in (left, right):
+    for axis, ticks in ((left, (0.1, 1, 10)), (right, (1.5, 2, 3, 5, 10))):
+        drawing.log_scale(axis, (1,))
         axis.set_xscale("log")
-        axis.set_yscale("log")
+        axis.set_xticks(ticks, [f"{one:g}" for one in ticks])
+        axis.minorticks_off()
     left.set_ylim(1e-4, 10)
     drawing.legend_below(page, [left, right], 6)
     return picture
