@@ -305,7 +305,12 @@ def _search_real_steps(
     starts = [near, np.full(len(near), near.mean()), *near * np.exp(0.3 * spread)]
     found = [
         least_squares(
-            residuals, start, slopes, xtol=1e-12, ftol=1e-15, max_nfev=_EVALUATIONS
+            residuals,
+            start,
+            slopes,  # pyright: ignore[reportArgumentType]  SciPy's stub wants a string
+            xtol=1e-12,
+            ftol=1e-15,
+            max_nfev=_EVALUATIONS,
         )
         for start in starts
     ]
