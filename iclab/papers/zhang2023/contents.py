@@ -260,7 +260,9 @@ ENTRIES: tuple[Entry, ...] = (
         " global minimum of the population loss, with the two factors balanced.",
         hypotheses=(
             "Λ_τ diagonal with independent positive entries that have three"
-            " moments; Assumption 3.3; σ² < 2‖E Λ_τΘ‖_F² / (√d E‖Γ_τ‖‖Λ_τ‖_F²)"
+            " moments; Assumption 3.3; σ² < 2‖E Λ_τΘ‖_F² / (√d E‖Γ_τ‖‖Λ_τ‖_F²)."
+            " Also run beyond them: entries that depend, with the same limit, and full"
+            " Λ_τ, where u₋₁U₁₁ tends to the B of E[Γ_τΛ_τBΛ_τ] = E Λ_τ²"
         ),
         formula=(
             r"u_{-1}U_{11}\to\left[\mathbb{E}\,\Gamma_\tau\Lambda_\tau^2\right]^{-1}"
@@ -566,11 +568,27 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "zhang2023/lemma-c.1",
         "claim",
-        "Lemma C.1 and Corollary C.2, (C.1)–(C.4)",
+        "Lemma C.1, (C.1)–(C.2)",
+        "With random covariances of any law the flow is U̇₁₁ = −u₋₁²E[Γ_τΛ_τU₁₁Λ_τ]"
+        " + u₋₁E Λ_τ², u̇₋₁ = −u₋₁ tr E[Γ_τΛ_τU₁₁Λ_τU₁₁ᵀ] + tr(E[Λ_τ²]U₁₁ᵀ), and"
+        " u₁₂ = u₂₁ = 0 stays.",
+        hypotheses="Assumption 3.3; Λ_τ positive definite with three moments",
+        formula=(
+            r"\begin{align*}\dot U_{11}&=-u_{-1}^2\,\mathbb{E}[\Gamma_\tau\Lambda_\tau"
+            r" U_{11}\Lambda_\tau]+u_{-1}\mathbb{E}\Lambda_\tau^2,\\ \dot u_{-1}&="
+            r"-u_{-1}\operatorname{tr}\mathbb{E}[\Gamma_\tau\Lambda_\tau U_{11}"
+            r"\Lambda_\tau U_{11}^\top]+\operatorname{tr}(\mathbb{E}[\Lambda_\tau^2]"
+            r"U_{11}^\top)\end{align*}"
+        ),
+    ),
+    Entry(
+        "zhang2023/corollary-c.2",
+        "claim",
+        "Corollary C.2, (C.3)–(C.4)",
         "With random diagonal covariances the flow is u̇ᵢᵢ = −γᵢu₋₁²uᵢᵢ +"
         " ξᵢu₋₁, u̇ᵢⱼ = −ζᵢⱼu₋₁²uᵢⱼ, u̇₋₁ = −u₋₁(Σγᵢuᵢᵢ² + Σζᵢⱼuᵢⱼ²) + Σξᵢuᵢᵢ,"
-        " with γ, ξ, ζ from the first three moments, and u₁₂ = u₂₁ = 0 stays.",
-        hypotheses="Assumption 3.3; positive entries with three moments",
+        " with γ, ξ, ζ from the first three moments, independent entries or not.",
+        hypotheses="Assumption 3.3; Λ_τ diagonal, positive, with three moments",
         formula=(
             r"\begin{align*}\dot u_{ii}&=-\gamma_iu_{-1}^2u_{ii}+\xi_iu_{-1},"
             r"\qquad\dot u_{ij}=-\zeta_{ij}u_{-1}^2u_{ij},\\ "
