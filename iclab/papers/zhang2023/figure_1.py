@@ -215,6 +215,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
             prompts=settings["prompts"],
             normalisation=d * (c or 1.0),
             key=shared_key(jax.random.key(number), seed),
+            mixture=False,  # means as the paper plots them
         )[""]
         table[f"{name}: mean"] = curve.mean
         table[f"{name}: lower"] = curve.lower
