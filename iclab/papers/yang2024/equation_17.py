@@ -33,6 +33,10 @@ from iclab.theory import (
 
 relation = "<="
 
+shares = {
+    "learning_rates": "gives γ, at which both sides are taken",
+}
+
 
 @dataclass(frozen=True)
 class Limit:

@@ -33,6 +33,15 @@ _VISIBLE = 1e-2
 
 relation = "<="
 
+shares = {
+    "representation_constants": "gives the bound; the quotient is of losses",
+    "multi_head_weights": "is Â itself; losses are those of the model",
+    "representation_gap": "is the loss that the model descends",
+    "train_exact": "is behind the name of a problem, which is all that the decoy asks",
+    "Representation": "likewise",
+    "two_rates": "likewise",
+}
+
 
 def cases(scale) -> dict[str, Instances]:
     """Along a descent that ends at A, and random parameters of random problems."""

@@ -31,6 +31,10 @@ _SHARP = 0.02
 
 relation = "<="
 
+shares = {
+    "learning_rates": "gives the rates with which the model descends",
+}
+
 
 @dataclass(frozen=True)
 class Case:

@@ -28,6 +28,11 @@ _STATES, _SHARP = 200, 0.02
 
 relation = "<="
 
+shares = {
+    "learning_rates": "gives the rates with which the model descends",
+    "representation_gap": "is the loss that descends",
+}
+
 
 @dataclass(frozen=True)
 class Case:

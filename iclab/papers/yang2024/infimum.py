@@ -19,6 +19,11 @@ from iclab.papers.yang2024._descents import (
 )
 from iclab.theory import representation_infimum, representation_infimum_printed
 
+shares = {
+    "problem": "lays out arrays",
+    "_axes": "lays out arrays",
+}
+
 
 def cases(scale) -> dict[str, Descent]:
     """Descent with steps so large that it ends within the run."""

@@ -9,6 +9,12 @@ from iclab.papers.yang2024._instances import GENERAL
 from iclab.papers.yang2024._single import error_scale, formulas_at
 from iclab.papers.yang2024._two_rates import EVERY, FAST, descent
 
+shares = {
+    "representation_optimum": "is in the loss that the model descends",
+    "representation_gap": "is the loss that the model descends",
+    "representation_infimum": "is in the loss that the model descends",
+}
+
 
 @dataclass(frozen=True)
 class Case:

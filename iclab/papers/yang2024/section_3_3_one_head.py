@@ -29,6 +29,11 @@ _STEPS = 600
 
 relation = ">="
 
+shares = {
+    "label_root": "is quoted in the reason, and is no part of the number",
+    "representation_optimum": "is quoted in the reason, and is no part of the number",
+}
+
 
 @dataclass(frozen=True)
 class Case:
