@@ -31,8 +31,8 @@ from iclab.tasks import Exponential, RandomCovariance
 from iclab.theory import lsa_flow_random_covariance, random_covariance_coefficients
 
 shares = {
-    "lsa_loss_random_covariance": "is the loss that descends; its slope is differentiated",
-    "lsa_loss": "is the loss that descends; its slope is differentiated",
+    "lsa_loss_random_covariance": "is the loss; its slope is differentiated",
+    "lsa_loss": "is the loss; its slope is differentiated",
 }
 
 

@@ -23,7 +23,7 @@ from iclab.theory import lsa_flow_given_covariances
 
 shares = {
     "_law": "reads the law that both speak of",
-    "lsa_loss": "is the loss that descends; its slope is differentiated",
+    "lsa_loss": "is the loss; its slope is differentiated",
 }
 
 

@@ -16,8 +16,8 @@ Case = Setting | Law
 labels = [*(f"u₋₁² at snapshot {i}" for i in range(1, 6)), "largest deviation"]
 
 shares = {
-    "lsa_loss_random_covariance": "is the loss that descends; its slope is differentiated",
-    "lsa_loss": "is the loss that descends; its slope is differentiated",
+    "lsa_loss_random_covariance": "is the loss; its slope is differentiated",
+    "lsa_loss": "is the loss; its slope is differentiated",
 }
 
 
