@@ -9,8 +9,8 @@ from iclab.report._items import Item
 NOT = (
     (
         "No verdict on a paper.",
-        "Most of what these papers state holds as printed, by a computation that shares"
-        " no formula with it; that is on other pages, and only the rest is here.",
+        "Most of what was checked holds as printed, by a computation that shares no"
+        " formula with it; that is on other pages, and only the rest is here.",
     ),
     (
         "No comparison with the publisher's text.",
