@@ -74,4 +74,5 @@ def interval(ratios: np.ndarray) -> tuple[float, float, float]:
 
     logs = np.log(ratios)
     half = t.ppf(0.975, len(logs) - 1) * logs.std(ddof=1) / np.sqrt(len(logs))
-    return tuple(float(np.exp(logs.mean() + by)) for by in (0.0, -half, half))
+    mean, low, high = np.exp(logs.mean() + np.array([0.0, -half, half]))
+    return float(mean), float(low), float(high)

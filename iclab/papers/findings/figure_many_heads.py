@@ -11,9 +11,9 @@ from matplotlib.figure import Figure as Picture
 from iclab.core import require
 from iclab.evidence import Evidence, Tables, at_least, at_most, setting
 from iclab.papers import _drawing as drawing
+from iclab.papers._step_costs import operations_a_step, time_of_a_step
 from iclab.papers._training_runs import blocks
 from iclab.papers.findings._many_heads import BLOCK, interval, losses_of, steps_until
-from iclab.papers.yang2024._equal_compute import operations_a_step, time_of_a_step
 
 seeded = True
 trains = True

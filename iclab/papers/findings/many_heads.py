@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from iclab.evidence import STANDARD_ERRORS, Measured
+from iclab.papers._step_costs import time_of_a_step
 from iclab.papers.findings._many_heads import losses_of, steps_until
-from iclab.papers.yang2024._equal_compute import time_of_a_step
 
 _PART, _FEW = 0.3, 4
 

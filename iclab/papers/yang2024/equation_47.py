@@ -27,6 +27,12 @@ from iclab.papers.yang2024._descents import (
 # States of a path at which B_k is computed; how far the known part may be away.
 _STATES, _SHARP = 200, 0.02
 
+shares = {
+    "learning_rates": (
+        "sets the rates that descents are run with; norms and ζ₀ are found again"
+    ),
+}
+
 relation = "<="
 
 

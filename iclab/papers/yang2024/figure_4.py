@@ -113,21 +113,21 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     task = dictionary_of(s)
     start = shared_key(jax.random.key(s["start"]), s.get("seed", 0))
     gap = exact_gap(task)
-    rows, batches = [], []
+    rows, batches, steps = [], [], np.array([])
     for heads in job_parts(s["heads"], weights=s["heads"]):
         own = jax.random.fold_in(start, heads)
         if s["on_tasks"]:
             run = train_on_tasks(s, task, heads, own, gap, tasks=start)
-            rows.append(np.asarray(run.records))
             batches.append(np.asarray(run.losses))
         else:
             run = train_one_layer(s, task, heads, own, gap)
-            rows.append(np.asarray(run.records))
+        rows.append(np.asarray(run.records))
+        steps = run.recorded_at
     gaps = np.stack(rows)
     largest_batch = {"largest_batch": [b.max() / b[0] for b in batches]}
     return {
         "heads": s["heads"],
-        "steps": run.recorded_at,
+        "steps": steps,
         "gaps": gaps,
         "rate": s["rate"],
         "sizes": [s[name] for name in _SIZES],
