@@ -283,4 +283,27 @@ ENTRIES: tuple[Entry, ...] = (
         " four levels of noise, and the filters that they apply.",
         hypotheses="d = 5, n = 20, w ~ N(0, Σ⁻¹)",
     ),
+    Entry(
+        "findings/many-heads",
+        "claim",
+        "beside yang2024, Section 4, text on Figure 5",
+        "Many heads in a small deep transformer are not slower by step, and slower by"
+        " time: attention maps grow with H, and steps to a given loss hardly do«:"
+        " {steps:.2f} times as many with sixteen heads as with four, {time:.2f} times"
+        " the time».",
+        hypotheses=(
+            "heads share the width; Adam, raw Gaussian tokens; time counted in"
+            " operations and numbers moved"
+        ),
+    ),
+    Entry(
+        "findings/figure-many-heads",
+        "figure",
+        "beside yang2024, Section 4, text on Figure 5",
+        "Steps and time until the training loss of a four-layer transformer has fallen"
+        " to a given level, by number of heads, over several starts«: with the most"
+        " heads {steps:.2f} times the steps that four need, and {time:.2f} times the"
+        " time of the fastest number».",
+        hypotheses="small sizes, heads share the width; see the caption",
+    ),
 )

@@ -20,8 +20,8 @@ from iclab.papers.yang2024._descents import (
 from iclab.theory import representation_infimum, representation_infimum_printed
 
 shares = {
-    "problem": "lays out arrays",
-    "_axes": "lays out arrays",
+    "problem": ("letters of a table"),
+    "_axes": ("of the A that descent goes to; the loss at its end is by covariances"),
 }
 
 

@@ -10,9 +10,11 @@ from iclab.papers.yang2024._single import error_scale, formulas_at
 from iclab.papers.yang2024._two_rates import EVERY, FAST, descent
 
 shares = {
-    "representation_optimum": "is in the loss that the model descends",
-    "representation_gap": "is the loss that the model descends",
-    "representation_infimum": "is in the loss that the model descends",
+    "representation_optimum": (
+        "training derives the exact loss; the prediction has it written out"
+    ),
+    "representation_gap": ("likewise"),
+    "representation_infimum": ("a constant of the loss that has no derivative"),
 }
 
 
