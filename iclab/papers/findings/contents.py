@@ -77,6 +77,38 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
+        "findings/critical-points-one-input",
+        "claim",
+        "beside ahn2023, Section 7, first direction",
+        "Two layers with one input have exactly seven critical points: three minima and"
+        " four saddles with one falling direction each, one of them a single step of"
+        " gradient descent. Only one minimum is global«; with n = 20 the others have"
+        " {second:.2f} and {third:.2f} times its loss». With B = 0 there are three: the"
+        " Gauss steps in either order and, between them, the saddle where both steps"
+        " are equal. On S the same holds for more inputs.",
+        hypotheses=(
+            "Gaussian inputs, labels without noise, w ~ N(0, Σ⁻¹); counted for the d"
+            " and n of the cases, up to layers that are 0"
+        ),
+        formula=(
+            r"c=(1+uh)\big(1+vh(1+\beta h)^2\big),\qquad u=a_0,\;v=a_1,\;\beta"
+            r"=a_0b_0"
+        ),
+    ),
+    Entry(
+        "findings/critical-points-two-inputs",
+        "claim",
+        "beside ahn2023, Section 7, first direction",
+        "Two layers with two inputs, all entries of all matrices free: the lowest"
+        " minimum that searches find is the best multiple of Σ⁻¹ and I, with B and"
+        " without. With B there is a minimum that is no such multiple«, at {off:.1f}"
+        " times the least loss»: two axes with steps of their own, one of them uphill"
+        " at first.",
+        hypotheses=(
+            "Σ = I, n = 10, Gaussian starts, with B and without; a search is no proof"
+        ),
+    ),
+    Entry(
         "findings/rare-prompts",
         "claim",
         "beside ahn2023, Section 6.1",
