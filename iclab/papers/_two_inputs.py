@@ -106,6 +106,10 @@ class Network:
         hessian = np.array([above - below for above, below in sides]) / _DIFFERENCE
         return np.linalg.eigvalsh((hessian + hessian.T) / 2)
 
+    def loss(self, point: np.ndarray) -> float:
+        """The mean over all prompts."""
+        return self._normal(point)[0]
+
     def _normal(self, point: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Σr², Jᵀr and JᵀJ."""
         found = _normal(point, *self._rule, layers=self.layers)

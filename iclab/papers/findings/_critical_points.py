@@ -16,19 +16,19 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import comb, gcd, lcm
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from iclab.theory import wishart_moments_zonal
 
 # A univariate polynomial, lowest power first.
-Coefficients = list  # of int or Fraction
+Coefficients = list[Any]  # whole numbers or fractions
 
 # Degrees of the two polynomials are (5, 8) and (4, 5) in u and β: that of the resultant
 # is at most 5·5 + 4·8.
 _DEGREE = 57
-_FINEST = 1 << 14
+_FINENESS = (64, 256, 1024, 4096)
 _LOWEST = -8  # of β, below which no root was ever found; the count would tell
 
 
@@ -38,16 +38,16 @@ class Point(NamedTuple):
     a: tuple[float, float]
     b: float
     loss: float
-    index: int
+    falling: int
 
 
 class Census(NamedTuple):
-    """Critical points with a₀ ≠ 0, exactly `count` of them; that with a₀ = 0.
+    """Critical points with a₀ ≠ 0, exactly `roots` of them; that with a₀ = 0.
 
     `far` is the least loss in the limit b₀ → ∞, a₁ → 0.
     """
 
-    count: int
+    roots: int
     points: tuple[Point, ...]
     one_step: Point
     far: float
@@ -122,7 +122,7 @@ def real_roots(p: Sequence[int]) -> int:
     return changes[0] - changes[1]
 
 
-def _system(M: list[int], beta) -> tuple[Coefficients, Coefficients]:
+def _system(M: Sequence[Any], beta: Any) -> tuple[Coefficients, Coefficients]:
     """Slopes in u and β where that in v is 0, up to what is positive: powers of u."""
     s = [1, beta]
     W = _times([0, 1], s, s)
@@ -139,7 +139,7 @@ def _system(M: list[int], beta) -> tuple[Coefficients, Coefficients]:
     return _sum(*of_u), _sum(*of_beta)
 
 
-def _averaged(M: list[int], p: Coefficients, power: int) -> Coefficients:
+def _averaged(M: Sequence[Any], p: Coefficients, power: int) -> Coefficients:
     """E p(h)(1 + uh)^power as powers of u."""
     return [
         comb(power, j) * sum(c * M[i + j] for i, c in enumerate(p))
@@ -186,18 +186,14 @@ def _interpolated(places: list[int], values: list[int]) -> list[int]:
 
 def _brackets(F: list[int], count: int, scale: int) -> list[tuple[Fraction, Fraction]]:
     """Disjoint intervals with a change of sign, as many as there are real roots."""
-    fine = 64
-    while fine <= _FINEST:
+    found: list[tuple[Fraction, Fraction]] = []
+    for fine in _FINENESS:
         grid = [Fraction(j, fine * scale) for j in range(_LOWEST * fine, fine)]
         signs = [_value(F, x) > 0 for x in grid]
-        found = [
-            (x, y)
-            for x, y, p, q in zip(grid, grid[1:], signs, signs[1:], strict=False)
-            if p != q
-        ]
+        sides = zip(pairwise(grid), pairwise(signs), strict=True)
+        found = [between for between, (low, high) in sides if low != high]
         if len(found) == count:
             return found
-        fine *= 4
     raise ArithmeticError(f"{len(found)} of {count} real roots were found")
 
 
@@ -212,7 +208,7 @@ def _bisected(F: list[int], low: Fraction, high: Fraction) -> Fraction:
     return (low + high) / 2
 
 
-def _common_u(M: list[int], beta: Fraction) -> float:
+def _common_u(M: Sequence[Any], beta: Fraction) -> float:
     """The common root of both polynomials at a root of the resultant."""
     of_u, of_beta = (
         np.array([float(c) for c in one[::-1]]) for one in _system(M, beta)

@@ -295,4 +295,15 @@ ENTRIES: tuple[Entry, ...] = (
         " four levels of noise, and the filters that they apply.",
         hypotheses="d = 5, n = 20, w ~ N(0, Σ⁻¹)",
     ),
+    Entry(
+        "findings/figure-critical-points",
+        "figure",
+        "beside ahn2023, Section 7, first direction",
+        "All critical points of two layers: with one input seven for every number of"
+        " examples, of which one minimum is global; what the three minima leave of an"
+        " eigenvalue; and with two inputs, all entries free, the points that searches"
+        " found, by their number of falling directions«. {lowest:.0%} of descents with"
+        " B end at the best point of S, and {plain:.0%} of those with B = 0».",
+        hypotheses="w ~ N(0, Σ⁻¹), no noise; two inputs: Σ = I, n = 10",
+    ),
 )

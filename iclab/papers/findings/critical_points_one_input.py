@@ -72,12 +72,12 @@ def measure(case: Case) -> Measured:
         return Measured(value, 1e-12 * np.array([0, d, d]), reason)
     found = census(d, n)
     points = [*found.points, found.one_step]
-    minima, saddles = (sum(p.index == index for p in points) for index in (0, 1))
+    minima, saddles = (sum(p.falling == index for p in points) for index in (0, 1))
     least = found.points[0].loss
-    counts = [found.count + 1, minima, saddles]
+    counts = [found.roots + 1, minima, saddles]
     value = np.array([*counts, least, found.one_step.loss, least < found.far])
     reason = (
-        f"Sturm's sequence has {found.count} real roots, and as many points are shown,"
+        f"Sturm's sequence has {found.roots} real roots, and as many points are shown,"
         " with exact slopes; round-off of losses"
     )
     return Measured(value, 1e-12 * np.array([0, 0, 0, d, d, 0]), reason)
@@ -86,5 +86,5 @@ def measure(case: Case) -> Measured:
 def numbers(results):
     """Losses of the minima with one input and twenty examples, over the least."""
     points = census(1, 20).points
-    minima = [one.loss for one in points if one.index == 0]
+    minima = [one.loss for one in points if one.falling == 0]
     return {"second": minima[1] / minima[0], "third": minima[2] / minima[0]}

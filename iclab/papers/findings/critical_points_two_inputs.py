@@ -48,7 +48,7 @@ def cases(scale) -> dict[str, Case]:
     """Descents and a minimum off S; at larger scales searches for saddles too."""
     found = {"n=10, B free, a minimum off S": Case(10, True)}
     for n in {"smoke": (10,), "desk": (10,), "paper": (5, 10, 40)}[scale]:
-        starts = {"smoke": 30, "desk": 200, "paper": 1000}[scale]
+        starts = {"smoke": 30, "desk": 100, "paper": 1000}[scale]
         for with_B, what in ((True, "B free"), (False, "B = 0")):
             found[f"n={n}, {what}, descents"] = Case(n, with_B, starts)
             if scale != "smoke":
@@ -157,7 +157,7 @@ def off_S(network: Network, points: np.ndarray) -> np.ndarray:
 def known_losses(samples: int, with_B: bool) -> list[float]:
     """Losses of the minima on S, by the exact census."""
     if with_B:
-        return [one.loss for one in census(2, samples).points if one.index == 0]
+        return [one.loss for one in census(2, samples).points if one.falling == 0]
     return [census_without_B(2, samples)[1]]
 
 
