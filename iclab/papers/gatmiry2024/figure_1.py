@@ -108,10 +108,9 @@ def draw(tables: Tables) -> Picture:
     )
     (page,) = drawing.parts(picture, 1, 1)
     axes = page.subplots(len(protocols), 3, squeeze=False)
-    for row, protocol in zip(axes, protocols, strict=True):
-        _panels(row, trained_tables(tables, protocol=protocol), protocol)
-    for axis, letter in zip(axes.flat, drawing.LETTERS, strict=False):
-        axis.set_title(f"({letter}) {axis.get_title()}", fontsize=10)
+    for i, protocol in enumerate(protocols):
+        letters = drawing.LETTERS[3 * i :]
+        _panels(axes[i], trained_tables(tables, protocol=protocol), protocol, letters)
     axes[0, 0].plot(
         [], [], ":", color=drawing.BLACK, label="exact optimum (up to scale: 0)"
     )
@@ -119,14 +118,10 @@ def draw(tables: Tables) -> Picture:
     return picture
 
 
-def _panels(axes: Any, tables: list[Any], protocol: str) -> None:
-    titles = (
-        "in-context loss",
-        "distance of A to multiples of I",
-        "distance to I itself",
-    )
-    for axis, title in zip(axes, titles, strict=True):
-        drawing.panel(axis, f"{title}, {protocol}", "step", "")
+def _panels(axes: Any, tables: list[Any], protocol: str, letters: str) -> None:
+    titles = "loss", "distance to multiples of I", "distance to I itself"
+    for axis, letter, title in zip(axes, letters, titles, strict=False):
+        drawing.panel(axis, f"({letter}) {title}, {protocol}", "step", "")
     for table, (color, marker) in zip(
         tables, itertools.cycle(drawing.CURVES), strict=False
     ):

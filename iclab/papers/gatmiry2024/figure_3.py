@@ -118,7 +118,7 @@ def draw(tables: Tables) -> Picture:
             title += f", {table['protocol']}" if len(protocols) > 1 else ""
             drawing.panel(axis, title, "loops at test time" if i else "", "loss")
             _curves(axis, table, curves, place)
-    drawing.legend_below(page, list(axes.flat), 4)
+    drawing.legend_below(page, list(axes.flat), 3)
     _turns(lower.subplots(1, 2), exact, drawing.LETTERS[2 * len(trained) :])
     return picture
 
@@ -131,9 +131,10 @@ def paper_statements(tables: Tables) -> list[Sentence]:
     at = np.arange(len(loops)), loops - 1
     named = np.isin(loops, (2, 5)) if np.isin(loops, (2, 5)).any() else loops > 0
     means = np.stack([table[f"{place}_sampled"] for place in _PLACES])[:, named]
-    turns = np.stack([exact[n][place] for place in _PLACES])[:, named]
-    turns = np.nanargmin(turns, axis=-1) + 1
-    reached = f"{turns.min()} to {turns.max()}" if np.ptp(turns) else f"{turns.max()}"
+    inside, outside = (
+        int(np.nanargmin(exact[n][place][named], axis=-1).min()) + 1
+        for place in _PLACES
+    )
     return [
         says(
             "Out of distribution the loss is higher than in distribution.",
@@ -159,8 +160,9 @@ def paper_statements(tables: Tables) -> list[Sentence]:
                 post_hoc=True,
             ),
             caveat=f"n ({n} here), which the paper does not give",
-            note=f"at n = {n}, in expectation up to {reached} loops; not for "
-            "arbitrarily many, whatever n: the panels below show how many",
+            note=f"at n = {n}, in expectation up to {inside} loops in distribution and "
+            f"{outside} out of it; not for arbitrarily many, whatever n: the panels "
+            "below show how many",
         ),
         says(
             "They improve for arbitrarily many: with every further loop.",
@@ -229,7 +231,7 @@ def expect(tables: Tables) -> list[Evidence]:
 
 
 def _differences(counts: list[Any], most: int) -> np.ndarray | None:
-    """From each count to the next, unless it is at the end already; None if none are."""
+    """From each count to the next, unless it is at the end already."""
     found = np.diff(counts)[np.array(counts[:-1]) < most]
     return found if found.size else None
 

@@ -31,9 +31,9 @@ from iclab.theory import looped_flow, looped_optimum
 _SHARES = np.geomspace(1, 1e-3, 601)
 # The distance free of scale, that of the symmetric part, and the one to I.
 _COLUMNS = {
-    "to_multiples": "distance of A to multiples of I",
-    "symmetric_to_multiples": "of its symmetric part",
-    "to_identity": "distance to I itself",
+    "to_multiples": "A to multiples of I",
+    "symmetric_to_multiples": "symmetric part of A",
+    "to_identity": "A to I itself",
 }
 
 
@@ -83,12 +83,9 @@ def draw(tables: Tables) -> Picture:
     for i, (column, title) in enumerate(_COLUMNS.items()):
         for j, table in enumerate(trained):
             letter = drawing.LETTERS[i * len(trained) + j]
-            name = (
-                f"({letter}) n = {int(table['samples'])}, {table['protocol']}: {title}"
-            )
-            name = f"({letter}) n = {int(table['samples'])}: {title}" if j else name
+            name = f"({letter}) n = {int(table['samples'])}, {table['protocol']}"
             last = i == len(_COLUMNS) - 1
-            drawing.panel(axes[i, j], name, "step" if last else "", "")
+            drawing.panel(axes[i, j], name, "step" if last else "", "" if j else title)
             _curves(axes[i, j], table, exact[int(table["samples"])], column)
     drawing.legend_below(upper, list(axes.flat), 5)
     _exact_panels(lower.subplots(1, 3), exact, drawing.LETTERS[axes.size :])
@@ -322,6 +319,7 @@ def _exact_panels(axes: Any, exact: Mapping[int, Any], letters: str) -> None:
     drawing.log_scale(axes[2])
     axes[2].set_xscale("log")
     axes[2].set_xticks(lengths, [str(n) for n in lengths])
+    axes[2].minorticks_off()
     for n, line in zip(lengths, itertools.cycle(("-", "--", ":")), strict=False):
         loops = np.arange(1, len(exact[n]["symmetric"]) + 1)
         largest = exact[n]["symmetric"].max()
