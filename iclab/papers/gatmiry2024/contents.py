@@ -472,7 +472,7 @@ ENTRIES: tuple[Entry, ...] = (
         " its expected loss falls with every further loop, up to a number that grows"
         " with n«. Trained with two in d = 10 it is least after {at_20:d} loops for n ="
         " 20, {at_50:d} for 50, {at_100:d} for 100 and {at_200:d} for 200, where"
-        " {least_200:.1e} is left of {start_200:.2f}».",
+        " {least_200:.1e} is left of {start_200:.3f}».",
         hypotheses=(
             "Σ⋆ = I, the expected loss at the best symmetric A for the loops of"
             " training; the paper does not give n"
