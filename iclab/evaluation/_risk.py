@@ -22,6 +22,7 @@ from iclab.core import (
     between,
     checked,
     largest_share,
+    require,
 )
 from iclab.evaluation._mixture import (
     chosen,
@@ -62,6 +63,9 @@ def sampled_risk(
     mean, standard_error = risks["ridge"]
     ```
     """
+    heavy = task.heavy_law()
+    rule = "of laws with a second moment (medians of `error_curve` need none)"
+    require(heavy is None, "task", rule, heavy)
     named = dict(predictors)
     found = _average(
         _squared_errors,

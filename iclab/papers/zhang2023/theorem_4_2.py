@@ -134,7 +134,7 @@ def as_printed(case: Curvature | Cutoffs):
     return np.zeros(len(case.distances))
 
 
-printed = Printed(predict=as_printed, cases=printed_cases)
+printed = Printed(predict=as_printed, cases=printed_cases, nearby=True)
 
 
 def numbers(results, printed):
