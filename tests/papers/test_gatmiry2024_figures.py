@@ -161,7 +161,7 @@ def test_one_layer_is_one_loop():
 @pytest.mark.parametrize("n", [2, 7])
 def test_short_prompts_have_the_second_moment_of_long_ones(n):
     d, root = 3, jnp.diag(jnp.sqrt(jnp.array([0.5, 1.0, 2.0])))
-    task = Short(jnp.asarray(float(n)), root)
+    task = Short(n, root)
     batch = task.sample_batch(jax.random.key(0), 20_000, min(n, d))
     X, Sigma = batch.examples, root @ root.T
     S = jnp.swapaxes(X, 1, 2) @ X / min(n, d)

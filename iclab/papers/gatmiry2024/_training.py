@@ -77,7 +77,8 @@ class Training(Recipe):
 
 def training_jobs(settings: Any, **own: Any) -> dict[str, dict[str, Any]]:
     """A job to train for every protocol and n, with `own` settings besides."""
-    found = dataclasses.asdict(settings) | {"betas": (0.99, 0.9)} | own
+    found: dict[str, Any] = dataclasses.asdict(settings)
+    found |= {"betas": (0.99, 0.9)} | own
     # Forty points a curve.
     every = max(1, found["steps"] // 40)
     found |= {"loops": sorted(found["loops"]), "every": every}
@@ -132,7 +133,7 @@ def batch_losses(
 ) -> Float[np.ndarray, "counts seeds records"]:
     """Mean squared errors of all records on one batch of prompts, drawn once."""
     *axes, layers, d, _ = runs.A.shape
-    task = Short(jnp.asarray(float(samples)), jnp.eye(d))
+    task = Short(samples, jnp.eye(d))
     batch = task.sample_batch(quick_key(key), prompts, min(samples, d))
     A, u = runs.A.reshape(-1, layers, d, d), runs.u.reshape(-1, layers, d)
     return np.asarray(_batch_losses(A, u, batch)).reshape(axes)
@@ -151,7 +152,7 @@ def _trained(settings: Mapping[str, Any], key: Any, **options: Any) -> Trained[L
     s = settings
     d, n = s["dimension"], s["samples"]
     return fit_loops(
-        Short(jnp.asarray(float(n)), jnp.eye(d)),
+        Short(n, jnp.eye(d)),
         loops=s["loops"],
         seeds=s["seeds"],
         examples=min(n, d),
@@ -176,11 +177,12 @@ class Short(AbstractTask):
 
     samples: Float[Array, ""]
     root: Float[Array, "d d"]
+    dimension: int
 
-    @property
-    def dimension(self) -> int:
-        """d."""
-        return len(self.root)
+    def __init__(self, samples: int, root: Float[Array, "d d"]):
+        # An array, so that equal programs serve all n.
+        self.samples, self.root = jnp.asarray(float(samples)), root
+        self.dimension = len(root)
 
     def latent(self, key: PRNGKeyArray) -> Float[Array, " d"]:
         return jax.random.normal(key, (self.dimension,))

@@ -286,7 +286,7 @@ def _trained(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     for place, spectrum, test_key in zip(
         _PLACES, (jnp.ones(d), _spectrum(d)), test_keys, strict=True
     ):
-        task = Short(jnp.asarray(float(n)), jnp.diag(jnp.sqrt(spectrum)))
+        task = Short(n, jnp.diag(jnp.sqrt(spectrum)))
         size = min(s["prompts"], _PART)
         parts = jax.random.split(quick_key(test_key), max(1, s["prompts"] // size))
         batches = [task.sample_batch(one, size, min(n, d)) for one in parts]
