@@ -44,10 +44,23 @@ def add_train(commands: Any) -> None:
     run = parser.add_argument_group("training")
     _number(run, "--steps", int, "steps in all, with those before --resume (500000)")
     _number(run, "--batch", int, "prompts a step (64)")
-    _number(run, "--learning-rate", float, "of Adam (1e-4)")
-    run.add_argument("--schedule", metavar="constant|linear|cosine", help="(constant)")
+    _number(run, "--redraw-every", int, "steps that see the same prompts (1)")
+    run.add_argument("--method", metavar="adam|adamw|sgd", help="(adam)")
+    _number(run, "--learning-rate", float, "of the method (1e-4)")
+    kinds = "constant|linear|cosine|halving"
+    run.add_argument("--schedule", metavar=kinds, help="(constant)")
+    _number(
+        run, "--halve-every", int, "steps after which the rate is half, for halving"
+    )
     _number(run, "--warmup", int, "steps until the learning rate is reached (0)")
+    text = "of Adam (0.9,0.999)"
+    run.add_argument("--betas", type=_numbers, metavar="N,N", help=text)
+    _number(run, "--weight-decay", float, "of AdamW (0)")
+    _number(run, "--momentum", float, "of SGD (0)")
     _number(run, "--clip", float, "bound on the gradient's norm (none)")
+    text = "what the bound is for: all of it, or every matrix on its own (whole)"
+    run.add_argument("--clip-by", metavar="whole|matrix", help=text)
+    _number(run, "--start-scale", float, "factor of the first weights (1)")
     run.add_argument("--loss", metavar="all|final", help="positions that count (all)")
     run.add_argument(
         "--precision", metavar="float32|float64|bfloat16", help="(float32)"
@@ -179,7 +192,8 @@ def _command(id: str, settings: Mapping[str, Any]) -> str:
         if name == "positional":
             words += [] if value else ["--no-positions"]
         elif value is not None:
-            words += [f"--{name.replace('_', '-')} {value}"]
+            text = ",".join(map(str, value)) if isinstance(value, tuple) else value
+            words += [f"--{name.replace('_', '-')} {text}"]
     return " ".join([*words, "--out DIR"])
 
 
@@ -187,6 +201,14 @@ def _first_process() -> bool:
     import jax
 
     return jax.process_index() == 0
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(map(float, text.split(",")))
+    except ValueError:
+        rule = f"must be numbers with commas (0.9,0.999), got {text!r}"
+        raise argparse.ArgumentTypeError(rule) from None
 
 
 def _number(group: Any, flag: str, kind: Any, text: str, default: Any = None) -> None:

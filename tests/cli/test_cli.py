@@ -83,6 +83,7 @@ def test_list_names_every_claim(capsys):
         "remark",
         "credit",
         "counterexample",
+        "quote",
     }
 
 
@@ -91,10 +92,10 @@ def test_list_as_text_has_a_line_each(capsys):
     lines, legend = capsys.readouterr().out.split("\n\n")
     assert len(lines.splitlines()) == len(papers.select(["zhang2023"]))
     assert all(len(line) <= 100 for line in lines.splitlines())
-    assert re.search(r"^zhang2023/corollary-4.3 +! ", lines, re.MULTILINE)
+    assert re.search(r"^zhang2023/corollary-4.3 +\* ", lines, re.MULTILINE)
     assert re.search(r"^zhang2023/lemma-a.3 +u₋₁", lines, re.MULTILINE)
     assert legend.startswith("! fails as printed")
-    assert re.search(r"^zhang2023/corollary-4.3 +! misprint ", lines, re.MULTILINE)
+    assert re.search(r"^zhang2023/corollary-4.3 +\* misprint ", lines, re.MULTILINE)
 
 
 def test_list_names_trained_models(capsys):
@@ -111,11 +112,11 @@ def test_list_names_trained_models(capsys):
 
 
 def test_show_says_what_and_how(capsys):
-    assert main(["show", "zhang2023/corollary-4.3"]) == 0
+    assert main(["show", "zhang2023/section-5.1-sign-count"]) == 0
     text = capsys.readouterr().out
     for field in ("statement", "erratum", "correction", "predict", "measure", "decoy"):
         assert f"  {field} " in text
-    assert "iclab check zhang2023/corollary-4.3" in text
+    assert "iclab check zhang2023/section-5.1-sign-count" in text
 
 
 def test_show_as_json(capsys):
