@@ -263,6 +263,8 @@ ENTRIES: tuple[Entry, ...] = (
         "How many layers when every prompt has its own covariance: exact losses by"
         " depth, with B and without, and the GPT-2 that was trained on such prompts.",
         hypotheses="d = 5, eigenvalues Exp(1) anew for every prompt, no noise",
+    ),
+    Entry(
         "findings/shifted-scale",
         "claim",
         "beside ahn2023, Section 7",
