@@ -274,6 +274,29 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
+        "findings/covariances-by-prompt",
+        "claim",
+        "an answer to the last question of zhang2023, Section 6",
+        "When every prompt draws its own covariance, of eigenvalues Exp(1), the best k"
+        " layers A_i = a_iI leave 2/((k + 1)(k + 2)) of the loss of predicting 0 on"
+        " infinitely long prompts: depth goes to least squares, slowly. On short"
+        " prompts of two inputs descents over all matrices A_i end at the exact least"
+        " loss of multiples of I.",
+        hypotheses="Gaussian inputs, w ~ N(0, I), labels without noise, B = 0",
+        formula=(
+            r"\min_p\int_0^\infty p(\lambda)^2\lambda e^{-\lambda}d\lambda"
+            r"=\frac2{(k+1)(k+2)},\qquad p(0)=1,\ \deg p\le k"
+        ),
+    ),
+    Entry(
+        "findings/figure-covariances-by-prompt",
+        "figure",
+        "beside findings/covariances-by-prompt",
+        "How many layers when every prompt has its own covariance: exact losses by"
+        " depth, with B and without, and the GPT-2 that was trained on such prompts.",
+        hypotheses="d = 5, eigenvalues Exp(1) anew for every prompt, no noise",
+    ),
+    Entry(
         "findings/shifted-scale",
         "claim",
         "beside ahn2023, Section 7",
