@@ -79,8 +79,8 @@ class Plain:
     )
 
 
-# A protocol and the examples in a prompt, as one types them.
-Beside = Literal["code-10", "code-20", "text-10", "text-20"]
+# How to train and the examples in a prompt, as one types them.
+Beside = Literal["code-10", "code-20", "mixture-10", "mixture-20", "text-10", "text-20"]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Free(Steps):
         "fresh",
         smoke="batch",
     )
-    steps: int = setting("Steps on fresh draws.", 4_000, smoke=400, paper=100_000)
+    steps: int = setting("Steps on fresh draws.", 5_000, smoke=400, paper=100_000)
     draws: int = setting(
         "Sample covariances of a step on fresh draws.", 1_000, smoke=100
     )
@@ -118,7 +118,7 @@ class Free(Steps):
         "How the rate falls.", "halving"
     )
     halve_every: int | None = setting(
-        "Steps until the rate is half.", 800, smoke=60, paper=4_000
+        "Steps until the rate is half.", 1_000, smoke=60, paper=4_000
     )
     betas: tuple[float, ...] = setting("Betas of Adam.", (0.99, 0.9))
     clip: float | None = setting("Bound on the norm of the gradient.", 0.01)
@@ -126,7 +126,9 @@ class Free(Steps):
         "What the bound is for: all of the gradient, or every matrix.", "matrix"
     )
     redraw_every: int = setting("Steps that see the same draws.", 500, paper=100)
-    mixture: bool = setting("Fresh draws are of a mixture with rare ones.", False)
+    mixture: bool = setting(
+        "Fresh draws are of a mixture with rare ones, weighted.", True, paper=False
+    )
     batch: int = setting(
         "Sample covariances of the batch.", 4_000, smoke=500, paper=20_000
     )
@@ -136,9 +138,9 @@ class Free(Steps):
         "Sample covariances of the test.", 100_000, smoke=20_000, paper=1_000_000
     )
     beside: tuple[Beside, ...] = setting(
-        "Protocols and n that one run is trained with besides.",
+        "Ways to train and n that one run is trained with besides.",
         ("text-10",),
-        paper=("text-10", "text-20", "code-10"),
+        paper=("text-10", "text-20", "code-10", "mixture-20"),
     )
     lengths: tuple[int, ...] = setting(
         "n of which the best multiples are computed.", (10, 20, 50), smoke=(10, 20)
@@ -165,10 +167,13 @@ def free_jobs(settings: Free) -> dict[str, dict[str, Any]]:
     found = {"exact": {name: common[name] for name in kept}}
     found |= {f"run {i + 1}": run | {"run": i} for i in range(s.runs)}
     for one in s.beside:
-        protocol, samples = one.split("-")
-        training = "batch" if protocol == "text" else "fresh"
-        changed = {"samples": int(samples), "training": training, "run": 0}
-        found[f"beside {one}"] = run | changed
+        way, samples = one.split("-")
+        found[f"beside {one}"] = run | {
+            "samples": int(samples),
+            "training": "batch" if way == "text" else "fresh",
+            "mixture": way == "mixture",
+            "run": 0,
+        }
     return found
 
 
@@ -267,7 +272,13 @@ def train_free(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     if fresh:
         record = Recorder(lambda model: model, every)
         result = fit(
-            _FreshDraws(root, inverse_root, n, s["layers"], s["mixture"]),
+            _FreshDraws(
+                root=root,
+                inverse_root=inverse_root,
+                samples=n,
+                layers=s["layers"],
+                mixture=s["mixture"],
+            ),
             start,
             Optimiser.of(s),
             steps=s["steps"],
@@ -309,6 +320,7 @@ def train_free(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
         "conditions": conditions,
         "draws": s["draws"] if fresh else s["batch"],
         "redraw_every": s["redraw_every"] if fresh else 0,
+        "way": ("mixture" if s["mixture"] else "code") if fresh else "text",
         "samples": n,
     }
 
@@ -386,6 +398,7 @@ def training_words(table: Any) -> str:
     draws, every = int(table["draws"]), int(table.get("redraw_every", 0))
     kind = "prompts" if table.get("tokens", False) else "sample covariances"
     if every:
+        kind += " of a mixture" if str(table["way"]) == "mixture" else ""
         return f"AdamW clipped by matrix, {draws:,} new {kind} every {every} steps"
     return f"L-BFGS on a fixed batch of {draws:,} {kind}"
 

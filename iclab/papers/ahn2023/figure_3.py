@@ -38,9 +38,10 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
         d, layers, n = (settings[name] for name in ("dimension", "layers", "samples"))
         lengths = settings["lengths"]
         best = [optimal_gd_plus_plus(d, one, layers)[2] for one in lengths]
-        _, _, optimum = optimal_gd_plus_plus(d, n, layers)
+        a, b, optimum = optimal_gd_plus_plus(d, n, layers)
         return train_multiples(settings) | {
             "optimum": optimum,
+            "best": np.append(a, np.asarray(b)[:-1]),
             "plain_optimum": optimal_steps(d, n, layers)[1],
             "lengths": lengths,
             "best_losses": np.asarray(best),
@@ -76,8 +77,8 @@ def draw(tables: Tables) -> Picture:
         r"$A_i=a_i\Sigma^{-1}$ and $B_i=b_iI$. "
         f"The mean of fresh draws is over {fresh:,} of a mixture that has rare prompts"
         f" often, weighted{_unknown(batches)}.\n"
-        "Last panel: largest distance where a run ends, by protocol and n: that of the"
-        " code (AdamW, fresh draws), that of the text (L-BFGS, one batch).",
+        "Last panel: largest distance where a run ends: as in the code (AdamW, fresh"
+        " draws), with the mixture's draws, or as in the text (L-BFGS, one batch).",
     )
     upper, lower = drawing.parts(picture, 2, 1, height_ratios=(1.15, 1))
     widths = [1.0] * (layers - 1) + [1.5]
@@ -185,7 +186,7 @@ def paper_statements(tables: Tables) -> list[Sentence]:
 def expect(tables: Tables) -> list[Evidence]:
     """What training does not show, and where else the pattern is."""
     exact, batches = tables["exact"], stacked_runs(tables)
-    optimum, final = float(exact["optimum"]), batches["last_loss"]
+    optimum = float(exact["optimum"])
     ends = np.concatenate(
         [batches["whitened_distances"][:, -1], batches["B_distances"][:, -1]], axis=1
     )
@@ -209,14 +210,7 @@ def expect(tables: Tables) -> list[Evidence]:
             0.8,
             "four of five",
         ),
-        at_least(
-            "Training does not see the rare prompts that carry the loss: exact loss of "
-            "the nearest multiples, divided by the loss in training, smallest run",
-            batches["nearest_losses"][:, -1] / final,
-            1.0,
-            "no less than in training",
-            name="hidden",
-        ),
+        _near_best(exact, batches) if _weighted(batches) else _hidden(batches),
         at_most(
             "A typical prompt does not show it: largest median loss of fresh draws, "
             "divided by their mean",
@@ -234,6 +228,36 @@ def expect(tables: Tables) -> list[Evidence]:
             name="text",
         ),
     ]
+
+
+def _weighted(batches: Mapping[str, Any]) -> bool:
+    return str(batches["way"][0]) == "mixture"
+
+
+def _near_best(exact: Mapping[str, Any], batches: Mapping[str, Any]) -> Evidence:
+    """What draws of the mixture lead to."""
+    found = np.concatenate([batches["a"], batches["b"]], axis=1)
+    return at_most(
+        "Draws of the mixture lead to the multiples of least exact loss: largest "
+        "relative difference of a multiple",
+        np.abs(found / np.asarray(exact["best"]) - 1),
+        0.1,
+        "a tenth",
+        post_hoc=True,
+        name="best",
+    )
+
+
+def _hidden(batches: Mapping[str, Any]) -> Evidence:
+    """What plain draws do not show."""
+    return at_least(
+        "Training does not see the rare prompts that carry the loss: exact loss of "
+        "the nearest multiples, divided by the loss in training, smallest run",
+        batches["nearest_losses"][:, -1] / batches["last_loss"],
+        1.0,
+        "no less than in training",
+        name="hidden",
+    )
 
 
 def _end(table: Mapping[str, Any]) -> float:
@@ -281,8 +305,7 @@ def _where_panel(axis: Axes, letter: str, tables: Tables) -> None:
     drawing.panel(axis, f"({letter}) largest distance", "", "")
     groups: dict[str, list[float]] = {}
     for table in found:
-        kind = "code" if int(table["redraw_every"]) else "text"
-        label = f"{kind}\nn = {int(table['samples'])}"
+        label = f"{table['way']}\nn = {int(table['samples'])}"
         groups.setdefault(label, []).append(_end(table))
     for at, values in enumerate(groups.values()):
         axis.plot([at] * len(values), values, "o", color=drawing.BLUE, alpha=0.7)

@@ -41,7 +41,8 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
     d, layers = settings["dimension"], settings["layers"]
     if "run" in settings:
         table = train_free(settings, jax.random.split(key)[0])
-        columns = ("B", "whitened", "draws", "redraw_every", "samples", "conditions")
+        columns = ("B", "whitened", "conditions")
+        columns += ("draws", "redraw_every", "samples", "way")  # how it was trained
         return {name: table[name] for name in columns}
     best, conditions = [], []
     for n in (settings["samples"], *settings["lengths"]):
