@@ -30,16 +30,10 @@ TO_DO = {
     "yang2024/lemma-6",
     "yang2024/section-3.3-one-head",
     "yang2024/theorem-1",
-    "zhang2023/lemma-5.2",
-    "zhang2023/lemma-5.4",
-    "zhang2023/lemma-a.3",
+    "zhang2023/corollary-c.2",
     "zhang2023/lemma-c.1",
     "zhang2023/lemma-c.5",
-    "zhang2023/section-4.1-risk-bounds",
-    "zhang2023/section-4.2-query-shift",
-    "zhang2023/section-4.2-shifts",
-    "zhang2023/section-4.2-task-shift",
-    "zhang2023/theorem-4.2",
+    "zhang2023/theorem-4.5",
 }
 
 
