@@ -153,7 +153,8 @@ def _fit(fit: FamilyFit) -> dict[str, Any]:
         "words": family_words(fit),
         "size": fit.member.row.size,
         "metric": fit.metric,
-        "excluded_by": list(fit.excluded),
+        "excluded_by": list(fit.excluded or ()),
+        "tested": fit.excluded is not None,
     }
 
 

@@ -76,7 +76,7 @@ def verdict_words(found: Verdict) -> str:
 def none_words(found: Verdict) -> str:
     """Why no family is named."""
     far = [t for t in found.tests if t.violation.lower / 2 > KIND]
-    left = next((one for one in found.fits if not one.excluded), None)
+    left = next((one for one in found.fits if one.excluded == ()), None)
     if left is not None and left.distance.value <= 1:
         return f"nothing is within {share(NAMED)}: nearest {left.name}," + (
             f" {share(left.distance.value)} away"

@@ -63,7 +63,7 @@ def _column(record: Mapping[str, Any]) -> bytes:
     left.set_xlabel("eigenvalue λ of S", fontsize=7)
     left.set_ylabel("λg(λ)", fontsize=7)
     left.legend(fontsize=6.5, frameon=False)
-    rows = [f for f in one["families"] if not f["excluded_by"]][:5][::-1]
+    rows = [f for f in one["families"] if f["tested"] and not f["excluded_by"]][:5][::-1]
     values = np.maximum([f["distance"] for f in rows], _LEAST)
     ends = np.maximum([f["distance_interval"] for f in rows], _LEAST)
     spread = np.abs(ends.T - values)
