@@ -185,16 +185,6 @@ def _layers(found: Any) -> dict[str, Any]:
             }
             for one in found.layers
         ],
-        "step": found.step,
-        **{
-            name: {
-                "steps": list(one.steps),
-                "value": one.value.tolist(),
-                "lower": one.lower.tolist(),
-                "upper": one.upper.tolist(),
-            }
-            for name, one in (("descent", found.descent), ("newton", found.newton))
-        },
     }
 
 

@@ -245,7 +245,9 @@ def _label(fit: FamilyFit) -> str:
     return fit.name if fit.metric == "inputs" else f"{fit.name} ({fit.metric})"
 
 
-def _fit(member: Member, distance: Interval, excluded: tuple[str, ...] | None) -> FamilyFit:
+def _fit(
+    member: Member, distance: Interval, excluded: tuple[str, ...] | None
+) -> FamilyFit:
     row = member.row
     return FamilyFit(
         row.name,
