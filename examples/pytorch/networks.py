@@ -8,9 +8,10 @@ x ~ N(0, I), y = ⟨w, x⟩ + σε with w ~ N(0, I), d = 5, and at most 20 examp
 """
 
 import functools
+from typing import Any
 
 import numpy as np
-import torch
+import torch  # pyright: ignore[reportMissingImports]
 
 D, LONGEST = 5, 20
 torch.set_num_threads(1)
@@ -82,7 +83,7 @@ class Recurrent(torch.nn.Module):
 
 
 @functools.cache
-def trained(make, steps, noise=0.0, rate=2e-3, batch=128):
+def trained(make: Any, steps, noise=0.0, rate=2e-3, batch=128):
     """The network after Adam on fresh prompts of 1 to 20 examples."""
     torch.manual_seed(0)
     net = make()

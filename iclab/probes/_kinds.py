@@ -234,9 +234,7 @@ def extrapolations(
     return (
         Extrapolation("doubled labels", "twice the prediction but for", of(double)),
         Extrapolation("doubled inputs", "the prediction changes by", of(inputs)),
-        Extrapolation(
-            "outlier", "one label 10 σ off changes the prediction by", of(moved)
-        ),
+        Extrapolation("outlier", "one label 10 σ off changes it by", of(moved)),
         Extrapolation("outlier, linearly", "over what a small move promises:", linear),
     )
 

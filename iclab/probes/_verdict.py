@@ -310,9 +310,8 @@ def _rows(
     for one in tests:
         if one.broken:
             called |= set(CALLS[one.name])
-    names = {one.name for one in tests}
-    if "rotation" not in names:
-        called |= {"matrix", "nonlinear"} & (called | {"matrix"})
+    if "rotation" not in {one.name for one in tests}:
+        called.add("matrix")
     rows = [one for one in rows_for(n, d) if one.branch in called]
     root = whitening(task)
     if root is not None:
@@ -331,7 +330,12 @@ def _rows(
         gap = np.mean((rule - sample.spectra.least_squares()) ** 2)
         bayes = "least squares" if gap <= ROUND_OFF * np.mean(rule**2) else "Bayes rule"
     if bayes == "Bayes rule":
-        predict = lambda s: bayes_predictions(task, s.moments)  # noqa: E731
+
+        def predict(s: Sample) -> Float[np.ndarray, " prompts"]:
+            found = bayes_predictions(task, s.moments)
+            assert found is not None
+            return found
+
         rows.append(Row("Bayes rule", "spectral", predict))
     return [*rivals, *rows], bayes
 
