@@ -317,6 +317,29 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses="d = 5, n = 18, labels without noise; one trained model",
     ),
     Entry(
+        "findings/many-heads",
+        "claim",
+        "beside yang2024, Section 4, text on Figure 5",
+        "Many heads in a small deep transformer are not slower by step, and slower by"
+        " time: attention maps grow with H, and steps to a given loss hardly do«:"
+        " {steps:.2f} times as many with sixteen heads as with four, {time:.2f} times"
+        " the time».",
+        hypotheses=(
+            "heads share the width; Adam, raw Gaussian tokens; time counted in"
+            " operations and numbers moved"
+        ),
+    ),
+    Entry(
+        "findings/figure-many-heads",
+        "figure",
+        "beside yang2024, Section 4, text on Figure 5",
+        "Steps and time until the training loss of a four-layer transformer has fallen"
+        " to a given level, by number of heads, over several starts«: with the most"
+        " heads {steps:.2f} times the steps that four need, and {time:.2f} times the"
+        " time of the fastest number».",
+        hypotheses="small sizes, heads share the width; see the caption",
+    ),
+    Entry(
         "findings/trained-gpt2",
         "claim",
         "beside zhang2023, Figure 1",
