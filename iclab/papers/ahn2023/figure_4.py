@@ -69,8 +69,9 @@ def draw(tables: Tables) -> Picture:
         r"With B free, $A_i$ grows from layer to layer, and $B_i$ contracts the inputs",
         f"{layers} layers, d = {d}, n = {int(table['samples'])}; first run of "
         f"Figure 3. {training_words(table)}.\n"
-        "Above: learned. Best: the multiples of least exact loss, by a global search; it "
-        "need not be where training ends.\nCondition numbers are medians over 20,000 prompts.",
+        "Above: learned. Best: the multiples of least exact loss, by a global search; "
+        "training need not end there.\n"
+        "Condition numbers are medians over 20,000 prompts.",
     )
     upper, lower = drawing.parts(picture, 2, 1, height_ratios=(1, 1.1))
     left, right = drawing.parts(upper, 1, 2, width_ratios=(layers - 1, layers))
