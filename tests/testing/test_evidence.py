@@ -10,9 +10,6 @@ CLAIMS = [entry for entry in papers.select() if entry.kind == "claim"]
 
 # Both sides reach one function of theory, and nobody has said yet why that is fair.
 TO_DO = {
-    "ahn2023/lemma-8",
-    "ahn2023/section-6.1-loss",
-    "ahn2023/theorem-4",
     "gatmiry2024/figure-1-reading",
     "gatmiry2024/figure-4-reading",
     "gatmiry2024/lemma-4.3",

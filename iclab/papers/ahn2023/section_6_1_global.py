@@ -21,6 +21,11 @@ _SCALE = 0.5
 _SAME = 1e-6
 
 
+shares = {
+    "optimal_gd_plus_plus": "curvatures are measured at its point, losses by the model"
+}
+
+
 @dataclass(frozen=True)
 class Case:
     """Layers and examples; from how many starts, or the best point of S itself."""
