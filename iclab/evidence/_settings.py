@@ -67,11 +67,9 @@ class ByScale(dict[Scale, Any]):
 
 def by_scale(value: Any, *, smoke: Any = _UNSET, paper: Any = _UNSET) -> ByScale:
     """A value at every scale: `value` is that of `desk`, and where others have none."""
-    return ByScale(
-        smoke=value if smoke is _UNSET else smoke,
-        desk=value,
-        paper=value if paper is _UNSET else paper,
-    )
+    others: dict[Scale, Any] = {"smoke": smoke, "paper": paper}
+    given = {scale: one for scale, one in others.items() if one is not _UNSET}
+    return ByScale(dict.fromkeys(SCALES, value) | given)
 
 
 @checked

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from iclab.core import AbstractPredictor, Deep, Prompt, checked, require
 from iclab.probes._bootstrap import Interval, bootstrap_weights, bounds, ratio
@@ -15,6 +15,8 @@ from iclab.probes._families import newton
 from iclab.probes._filter import Filter, context_of, fit_filter
 from iclab.probes._predictions import by_chunks, shortened
 from iclab.probes._spectra import Moments, Spectra
+from iclab.probes._verdict import Verdict, judge
+from iclab.tasks import AbstractTask
 
 # Iterates that the layers are held against.
 DESCENT = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -31,12 +33,14 @@ class Layer:
     `error` is E(read-out − target)² / E target² of the best linear read-out of the
     stream at the query, on prompts that it was not fitted to, and `filter` is that of
     this read-out. `own_error` is the same of the model's own read-out, taken early.
+    `verdict` is that of the read-out as a method of its own.
     """
 
     blocks: int
     error: Interval
     own_error: Interval
     filter: Filter
+    verdict: Verdict | None
 
 
 @checked(finite=False)
@@ -75,13 +79,15 @@ def layers(
     prompts: Prompt,
     *,
     context: int | None = None,
+    task: AbstractTask | None = None,
     key: PRNGKeyArray | None = None,
 ) -> Layers:
     """Read every layer's stream with the linear map that predicts the target best.
 
     The map is fitted on half of the prompts, its penalty chosen on a quarter of those;
     everything is then measured on the other half. Needs a predictor with
-    `streams` and `predictions_by_depth` (`iclab.core.Deep`).
+    `streams` and `predictions_by_depth` (`iclab.core.Deep`). With the `task` of the
+    prompts every read-out gets a verdict.
     """
     name = type(predictor).__name__
     rule = "one that shows its layers (`streams`, `predictions_by_depth`)"
@@ -98,8 +104,15 @@ def layers(
     )
     power = target[half:] ** 2
     read, every = [], []
+    rest = jax.tree.map(lambda leaf: leaf[half:], prompts)
     for blocks in range(own.shape[1]):
-        answers = _read_out(streams[:, blocks], target, half)
+        linear, constant = _read_out(streams[:, blocks], target, half)
+        answers = streams[half:, blocks] @ linear + constant
+        verdict = None
+        if task is not None:
+            parts = (jnp.asarray(one) for one in (blocks, linear, constant))
+            shown = _ReadOut(predictor, *parts)
+            verdict = judge(shown, rest, context=n, task=task, key=key)
         read.append(answers)
         every.append(
             Layer(
@@ -107,6 +120,7 @@ def layers(
                 ratio((answers - target[half:]) ** 2, power, weights),
                 ratio((own[half:, blocks] - target[half:]) ** 2, power, weights),
                 fit_filter(test, answers, weights),
+                verdict,
             )
         )
     lam = test.eigenvalues
@@ -119,6 +133,19 @@ def layers(
         _agreement(read, descent, DESCENT, weights),
         _agreement(read, iterates, NEWTON, weights),
     )
+
+
+class _ReadOut(AbstractPredictor):
+    """An affine map of a model's stream after some blocks."""
+
+    model: Any
+    blocks: Int[Array, ""]
+    linear: Float[Array, " w"]
+    constant: Float[Array, ""]
+
+    def __call__(self, prompt: Prompt) -> Float[Array, ""]:
+        stream = jnp.take(self.model.streams(prompt), self.blocks, axis=0)
+        return stream @ self.linear + self.constant
 
 
 @eqx.filter_jit
@@ -136,8 +163,8 @@ def _read_out(
     stream: Float[np.ndarray, "prompts w"],
     target: Float[np.ndarray, " prompts"],
     half: int,
-) -> Float[np.ndarray, " test"]:
-    """Predictions on the second half of the best affine map of the first."""
+) -> tuple[Float[np.ndarray, " w"], float]:
+    """The best affine map from the streams of the first half to the target."""
     inner = half * 3 // 4
     centre = stream[:half].mean(axis=0)
     spread = stream[:half].std(axis=0)
@@ -155,7 +182,10 @@ def _read_out(
         theta = fitted(slice(inner), penalty)
         return float(np.mean((features[inner:half] @ theta - target[inner:half]) ** 2))
 
-    return features[half:] @ fitted(slice(half), min(_PENALTIES, key=judged))
+    theta = fitted(slice(half), min(_PENALTIES, key=judged))
+    linear = np.zeros(stream.shape[1])
+    linear[kept] = theta[:-1] / spread[kept]
+    return linear, float(theta[-1] - centre @ linear)
 
 
 def _agreement(

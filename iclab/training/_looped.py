@@ -234,9 +234,9 @@ def _on_draws(
     key: PRNGKeyArray,
 ) -> list[LossOnDraws]:
     """The loss to train on, and another one to judge by."""
-    plain = isinstance(task, LinearRegression) and not np.any(task.weight_mean)
     rule = "a LinearRegression with random weights of mean 0 to draw covariances"
-    require(plain, "task", rule, type(task).__name__)
+    if not isinstance(task, LinearRegression) or np.any(task.weight_mean):
+        refuse(f"`task` must be {rule}, got {type(task).__name__}")
     Sigma = task.covariance
     given = eqx.Partial(
         _error_given,

@@ -167,8 +167,8 @@ class Plan:
     @classmethod
     def of(cls, settings: Any) -> "Plan":
         """The plan of an object or a mapping with these names and `Optimiser`'s."""
-        found = _named_fields(cls, settings)
-        return cls(**{"optimiser": Optimiser.of(settings)} | found)
+        given: dict[str, Any] = {"optimiser": Optimiser.of(settings)}
+        return cls(**given | _named_fields(cls, settings))
 
 
 def described(plan: Plan | Mapping[str, Any], problem: Any, model: Any) -> dict:

@@ -23,16 +23,10 @@ TO_DO = {
     "gatmiry2024/theorem-3.4",
     "gatmiry2024/theorem-3.4-threshold",
     "gatmiry2024/theorem-4.4",
-    "zhang2023/lemma-5.2",
-    "zhang2023/lemma-5.4",
-    "zhang2023/lemma-a.3",
+    "zhang2023/corollary-c.2",
     "zhang2023/lemma-c.1",
     "zhang2023/lemma-c.5",
-    "zhang2023/section-4.1-risk-bounds",
-    "zhang2023/section-4.2-query-shift",
-    "zhang2023/section-4.2-shifts",
-    "zhang2023/section-4.2-task-shift",
-    "zhang2023/theorem-4.2",
+    "zhang2023/theorem-4.5",
 }
 
 

@@ -1,6 +1,7 @@
 """Optimisers and plans as plain values."""
 
 import types
+from typing import Any
 
 import numpy as np
 import optax
@@ -64,7 +65,7 @@ def test_clipping_by_matrix():
         "vector": np.array([0.0, 2.0]),
     }
     one = Optimiser("sgd", 1.0, clip=0.5, clip_by="matrix").transformation(5)
-    updates, _ = one.update(gradient, one.init(gradient))
+    updates: Any = one.update(gradient, one.init(gradient))[0]
     expected = {
         "stack": [[[-0.3, -0.4]], [[-0.3, 0.0]]],
         "matrix": [[0.0, -2.5 / 13], [-6 / 13, 0.0]],

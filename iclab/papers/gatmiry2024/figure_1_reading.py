@@ -1,4 +1,4 @@
-"""Figure 1: 'A converges close to I even for n < d' is true up to a factor only."""
+"""Figure 1: A converges to multiples of I even for n < d; to I itself it does not."""
 
 from iclab.evidence import Measured, Printed
 from iclab.papers.gatmiry2024._averaged_prompts import (
@@ -30,7 +30,7 @@ def multiples(scale) -> dict[str, Setting]:
 
 
 def predict(case: Setting):
-    """a⋆ and nothing besides: A = a⋆I."""
+    """a⋆, and nothing besides a multiple of I."""
     return statement(case)
 
 
@@ -50,7 +50,7 @@ def as_printed(case: Setting):
     return _CLOSE
 
 
-printed = Printed(predict=as_printed, cases=multiples, relation=">=")
+printed = Printed(predict=as_printed, cases=multiples, relation=">=", nearby=True)
 
 
 def numbers(results, printed):

@@ -18,6 +18,9 @@ _LONG = 10**12
 relation = "<="
 
 
+shares = {"largest_initial_scale": "the start's scale; the flow's end has none of it"}
+
+
 @dataclass(frozen=True)
 class Accuracy:
     """A training distribution in three dimensions, and ε."""

@@ -20,6 +20,9 @@ from iclab.theory import best_linear_risk, nonlinear_risk
 _LENGTHS = ((2, 3), (2, 20), (10, 3), (10, 20), (50, 20))
 
 
+shares = {"gamma_matrix": "in the start's scale; the flow's end has none of it"}
+
+
 @dataclass(frozen=True, eq=False)
 class Labels:
     """Noisy labels that are no linear function, and the wrong turn that they punish."""
@@ -106,8 +109,8 @@ def decoy(case: Labels | Curvature | Means):
     Labels without their noise.
     """
     if isinstance(case, Means):
-        silent = NonlinearRegression(case.task.function, case.task.covariance)
-        return predict(Means(silent))
+        noise = np.append(1.0, np.ravel(case.task.covariance)) * case.task.noise_std**2
+        return predict(case) - np.append(np.zeros(3), noise)
     if isinstance(case, Curvature):
         return as_printed(case)
     if not case.wrong_rate:
