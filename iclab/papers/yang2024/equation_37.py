@@ -33,13 +33,9 @@ from iclab.papers.yang2024._two_rates import FAST, descent
 _VISIBLE = 1e-2
 
 shares = {
-    "representation_constants": (
-        "both sides are found together; losses are those of the model"
-    ),
-    "multi_head_weights": (
-        "of the gap that stands beside the constants, not used here"
-    ),
-    "representation_gap": ("likewise"),
+    "representation_constants": "both sides are found together; losses are the model's",
+    "multi_head_weights": "of the gap that stands beside the constants, not used here",
+    "representation_gap": "likewise",
 }
 
 relation = "<="
