@@ -1,46 +1,198 @@
-"""Does the probe name what it is shown, and do its bands cover? Models with a known
-algorithm, and how often each gets which name.
+"""Is the probe right? A zoo of methods whose name is known, and intervals that cover.
 
-    python -m benchmarks.probe [--quick] [--prompts N] [--repetitions N]
+    python -m benchmarks.probe [--half tuned|kept] [--factors K …] [--coverage N]
+                               [--only WORD] [--out FILE]
 
-Three tables. Which name every model gets, at three dimensions and three lengths, as it
-is and with a part added that no algorithm explains; how far the filter of the best
-k-layer transformer is from the theory's polynomial; and how often 90 % bands hold the
-true filter, over repetitions.
+A row for every method, a cell for every length (d, 2d, 4d) without and with noise ½:
+`name` (is what it is), `same` (another name for the same function here, 10⁻⁸ away on
+fresh prompts), `closest` and `none` (right for methods on no menu), `missed` (a name
+that was not found) and `WRONG` (an *is* that is false). Then how often 90 % intervals
+of parameters and distances hold the truth.
 """
 
 import argparse
+import sys
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.algorithms import (
-    Averaging,
-    GradientDescent,
-    GradientDescentPlusPlus,
-    IterativeNewton,
-    LeastSquares,
-    Ridge,
-    Zero,
-)
-from iclab.core import AbstractPredictor, Prompt
-from iclab.models import LinearTransformer, LoopedTransformer
-from iclab.probes import fit_families, spectral_filter
-from iclab.probes._bootstrap import bootstrap_weights
+from benchmarks.probe_zoo import Method, kept, methods
+from iclab.core import AbstractPredictor, Foreign, Prompt
+from iclab.probes import Verdict, judge
+from iclab.probes._bootstrap import bootstrap_weights, ratio
+from iclab.probes._families import rows_for
 from iclab.probes._filter import fit_filter
-from iclab.probes._spectra import Moments
+from iclab.probes._fit import fit, with_intervals
+from iclab.probes._kinds import sizes_of
+from iclab.probes._spectra import Moments, Sample
 from iclab.tasks import LinearRegression
-from iclab.theory import looped_optimum, optimal_steps, residual_polynomial
-from iclab.training import trained_lsa
 
-DIMENSIONS, LENGTHS = (2, 5, 10), (1, 2, 8)
-# Share of E ŷ² that is added to a model and that no algorithm has.
-DISTURBED = 0.01
+DIMENSION, FACTORS, NOISES, PROMPTS = 5, (1, 2, 4), (0.0, 0.5), 2048
+# Two functions are one if this share of E ŷ² is between them on fresh prompts.
+SAME = 1e-8
+
+
+class Cell(NamedTuple):
+    """What the probe said of a method, and whether it is so."""
+
+    method: str
+    on_menu: bool
+    kept: bool
+    examples: int
+    noise: float
+    outcome: str
+    words: str
+    seconds: float
+
+
+def cell(one: Method, index: int, n: int, noise: float) -> Cell:
+    """The verdict on one method at one length and one noise."""
+    task = LinearRegression(jnp.eye(DIMENSION), noise_std=noise)
+    model = Foreign(one.predict)
+    begun = time.process_time()
+    found = judge(model, prompts(n, noise, 0), task=task)
+    seconds = time.process_time() - begun
+    if found.verdict == "is" and found.name == one.name:
+        outcome = "name"
+    elif found.verdict == "is":
+        outcome = "same" if _same(one, found, n, noise) else "WRONG"
+    else:
+        outcome = "missed" if one.name is not None else found.verdict
+    fit_ = found.fit
+    words = f"{found.verdict} {found.name}"
+    if fit_ is not None:
+        words += f", {fit_.distance.value:.2g}"
+    if outcome == "missed":
+        mine = [f for f in found.fits if f.name == one.name]
+        words += "; own: " + (
+            f"{mine[0].distance.value:.2g} {mine[0].excluded}" if mine else "not fitted"
+        )
+        words += f"; best {found.fits[0].name} {found.fits[0].distance.value:.2g}"
+        words += f" {found.fits[0].excluded}"
+    return Cell(
+        one.label, one.name is not None, kept(index), n, noise, outcome, words, seconds
+    )
+
+
+def _same(one: Method, found: Verdict, n: int, noise: float) -> bool:
+    """Whether another name is the same function, on fresh prompts."""
+    assert found.fit is not None
+    sample = Sample.of(prompts(n, noise, 1), n)
+    answers = one.predict(sample.examples, sample.labels, sample.query)
+    sizes = sizes_of(answers)
+    gap = sizes * (answers - found.fit.member.predict(sample))
+    return bool(np.sum(gap**2) <= SAME * np.sum((sizes * answers) ** 2))
+
+
+def prompts(n: int, noise: float, seed: int) -> Prompt:
+    """Common prompts."""
+    task = LinearRegression(jnp.eye(DIMENSION), noise_std=noise)
+    key = jax.random.fold_in(jax.random.key(seed), n)
+    return _sample(task, key, PROMPTS, n)
+
+
+@eqx.filter_jit
+def _sample(task: LinearRegression, key, count: int, n: int) -> Prompt:
+    return task.sample_batch(key, count, n)
+
+
+# Intervals. --------------------------------------------------------------------------
+
+# A family, its parameters, and the length of the prompts.
+TRUE = (
+    ("ridge", {"tau": 0.2}, 10),
+    ("gradient flow", {"time": 2.0}, 10),
+    ("averaging", {"step": 0.6}, 5),
+    ("momentum", {"steps": 4, "step": 0.3, "momentum": 0.4}, 10),
+    ("normalised LMS", {"passes": 1, "step": 0.7}, 10),
+    (
+        "mixture of ridge and averaging",
+        {"tau": 0.3, "first share": 0.5, "second share": 0.5},
+        20,
+    ),
+    ("softmax attention", {"sharpness": 0.6, "share": 0.8}, 20),
+)
+# What is added that no family has, as a share of the answers' size.
+ADDED = 0.1
+
+
+def covered(name: str, chosen: dict, n: int, repetitions: int) -> dict[str, float]:
+    """How often intervals of a true family hold its parameters and distance.
+
+    A tenth is added that nothing explains: waves in the query and the first label,
+    larger for some prompts.
+    """
+    hits: dict[str, list[bool]] = {}
+    row = next(r for r in rows_for(n, DIMENSION) if r.name == name)
+    truth = _answers(row, chosen, _drawn(n, 10**5, np.random.default_rng(9)))
+    distance = np.sum(truth[2] ** 2) / np.sum(truth[0] ** 2)
+    for repetition in range(repetitions):
+        rng = np.random.default_rng((n, repetition))
+        sample = _drawn(n, 2 * 1024, rng)
+        answers, _, _ = _answers(row, chosen, sample)
+        half = len(answers) // 2
+        ones = np.ones(half)
+        key = jax.random.key(repetition)
+        weights = bootstrap_weights(key, half)
+        fits = fit(row, sample[:half], answers[:half], ones, (1.5, 2.0))
+        found = []
+        for member, how in fits:
+            gap = answers[half:] - member.predict(sample[half:])
+            found.append((member, how, gap**2))
+        best = min(found, key=lambda one: one[2].sum())
+        peers = [(m, e) for m, _, e in found]
+        member = with_intervals(best[0], best[1], weights, peers, weights)
+        for parameter, value in chosen.items():
+            low, high = member.intervals[parameter]
+            hits.setdefault(parameter, []).append(low <= value <= high)
+        own = ratio(best[2], answers[half:] ** 2, weights)
+        hits.setdefault("distance", []).append(own.lower <= distance <= own.upper)
+    return {name: float(np.mean(one)) for name, one in hits.items()}
+
+
+def _drawn(n: int, count: int, rng: np.random.Generator) -> Sample:
+    X = rng.normal(size=(count, n, DIMENSION))
+    w, q = rng.normal(size=(2, count, DIMENSION))
+    return Sample(X, np.einsum("bni,bi->bn", X, w), q)
+
+
+def _answers(row, chosen, sample: Sample):
+    nonlinear = {name: chosen[name] for name in row.ranges}
+    exact = row.predict(sample, **nonlinear)
+    if row.linear:
+        exact = exact @ np.array([chosen[name] for name in row.linear])
+    wave = np.sin(40 * sample.query[:, 0] + 7 * sample.labels[:, 0])
+    wave = ADDED * wave * (1 + np.abs(sample.query[:, 1]))
+    return exact + wave, exact, wave
+
+
+def coverage(
+    d: int, n: int, count: int, repetitions: int, *, draws: int = 400
+) -> tuple[float, float]:
+    """How often 90 % bands hold the true filter of ridge plus a tenth that no filter
+    explains, larger for some queries; and the least often of all places.
+    """
+    tau, rng = 0.2, np.random.default_rng(0)
+    task, hits = LinearRegression(jnp.eye(d)), []
+    for repetition in range(repetitions):
+        key = jax.random.fold_in(jax.random.key(11), repetition)
+        batch = _sample(task, key, count, n)
+        spectra = Moments.of(batch, n).spectra()
+        lam = spectra.eigenvalues
+        answers = spectra.predictions(lam / (lam + tau))
+        uneven = 1 + np.abs(np.asarray(batch.query)[:, 0])
+        answers = answers + 0.1 * rng.standard_normal(count) * uneven
+        weights = bootstrap_weights(jax.random.key(repetition), count, draws)
+        found = fit_filter(spectra, answers, weights)
+        true = found.eigenvalues / (found.eigenvalues + tau)
+        hits.append((found.lower <= true) & (true <= found.upper))
+    return float(np.mean(hits)), float(np.min(np.mean(hits, axis=0)))
 
 
 class NearestNeighbour(AbstractPredictor):
@@ -52,200 +204,81 @@ class NearestNeighbour(AbstractPredictor):
         return prompt.labels[jnp.argmin(jnp.where(real, distance, jnp.inf))]
 
 
-class Disturbed(AbstractPredictor):
-    """A predictor, and waves in the query and the first label of a given size."""
-
-    predictor: AbstractPredictor
-    size: float
-
-    def __call__(self, prompt: Prompt):
-        wave = jnp.sin(40 * prompt.query[0] + 7 * prompt.labels[0])
-        return self.predictor(prompt) + self.size * jnp.sqrt(2.0) * wave
-
-
-class Known(NamedTuple):
-    """A model, the name that it should get, and some of its parameters."""
-
-    predictor: AbstractPredictor
-    name: str
-    parameters: Mapping[str, Any] = {}
-
-
-def known_models(d: int, n: int) -> dict[str, Known]:
-    """Models whose algorithm is known, for `n` examples in `d` dimensions."""
-    steps, _ = optimal_steps(d, n, 3)
-    deep = LinearTransformer.sparse(-steps[:, None, None] * jnp.eye(d)[None])
-    step, _ = looped_optimum(d, n, 4)
-    looped = LoopedTransformer(step * jnp.eye(d), jnp.zeros(d), loops=4)
-    pair = (jnp.array([0.4, 0.3]), jnp.array([0.2, 0.0]))
-    constant = {"steps": 5, "step": 0.2}
-    contracting = {"step_sizes": [0.4, 0.3], "contractions": [0.2]}
-    return {
-        "linear attention": Known(
-            trained_lsa(jnp.eye(d), n), "averaging", {"step": n / (n + d + 1)}
-        ),
-        "3-layer optimum": Known(
-            deep, "gradient descent", {"step_sizes": steps.tolist()}
-        ),
-        "looped": Known(looped, "gradient descent", {"steps": 4, "step": float(step)}),
-        "ridge": Known(Ridge(0.2 * n), "ridge", {"tau": 0.2}),
-        "GD": Known(GradientDescent(jnp.full(5, 0.2)), "gradient descent", constant),
-        "Newton": Known(IterativeNewton(5), "Newton", {"iterations": 5}),
-        "GD++": Known(GradientDescentPlusPlus(*pair), "GD++", contracting),
-        "least squares": Known(LeastSquares(), "least squares"),
-        "averaging": Known(Averaging(), "averaging", {"step": 1.0}),
-        "zero": Known(Zero(), "zero"),
-        "nearest neighbour": Known(NearestNeighbour(), "none"),
-    }
-
-
-class Named(NamedTuple):
-    """What the probe said of a model."""
-
-    model: str
-    dimension: int
-    examples: int
-    expected: str
-    name: str
-    closest: str
-    right: bool
-    distance: float
-
-
-def named(
-    dimensions: tuple[int, ...],
-    lengths: tuple[int, ...],
-    prompts: int,
-    *,
-    disturbed: float = 0.0,
-) -> Iterator[Named]:
-    """The name of every known model, at every dimension and length (in units of d).
-
-    `right` also asks for the parameters, to 10⁻⁶ where nothing is added and within
-    twice their interval where something is.
-    """
-    for d in dimensions:
-        task = LinearRegression(jnp.eye(d))
-        for n in (factor * d for factor in lengths):
-            batch = _sample(task, jax.random.key(100 * d + n), prompts, n)
-            for model, known in known_models(d, n).items():
-                predictor = known.predictor
-                if disturbed:
-                    answers = jax.vmap(predictor)(batch)
-                    size = float(jnp.sqrt(disturbed * jnp.mean(answers**2)))
-                    predictor = Disturbed(predictor, size)
-                found = fit_families(predictor, batch, task=task)
-                same = found.name == known.name
-                right = same and all(
-                    _agrees(name, value, found.fit, exact=not disturbed)
-                    for name, value in known.parameters.items()
-                )
-                distance = found.fit.distance.value
-                closest = found.fit.name
-                yield Named(
-                    model, d, n, known.name, found.name, closest, right, distance
-                )
-
-
-def _agrees(name: str, value: Any, fit: Any, *, exact: bool) -> bool:
-    have = fit.parameters.get(name)
-    if have is None:
-        return False
-    if exact or name not in fit.intervals:
-        return np.shape(have) == np.shape(value) and np.allclose(have, value, 1e-6, 0)
-    lower, upper = map(np.asarray, fit.intervals[name])
-    return bool(
-        np.all(np.abs(np.asarray(value) - (lower + upper) / 2) <= upper - lower)
-    )
-
-
-def distance_to_theory(d: int, n: int, layers: int, prompts: int) -> float:
-    """Largest relative difference between the filter of the best k-layer transformer
-    and the theory's residual polynomial.
-    """
-    steps, _ = optimal_steps(d, n, layers)
-    model = LinearTransformer.sparse(-steps[:, None, None] * jnp.eye(d)[None])
-    batch = _sample(LinearRegression(jnp.eye(d)), jax.random.key(1), prompts, n)
-    found = spectral_filter(model, batch)
-    residual = np.asarray(residual_polynomial(-steps))
-    true = 1 - np.polynomial.polynomial.polyval(found.eigenvalues, residual)
-    return float(np.max(np.abs(found.value - true)) / np.max(np.abs(true)))
-
-
-def coverage(
-    d: int, n: int, prompts: int, repetitions: int, *, draws: int = 400
-) -> tuple[float, float]:
-    """How often 90 % bands hold the true filter of ridge plus a tenth that no filter
-    explains, larger for some queries; and the least often of all places.
-    """
-    tau, rng = 0.2, np.random.default_rng(0)
-    task, hits = LinearRegression(jnp.eye(d)), []
-    for repetition in range(repetitions):
-        key = jax.random.fold_in(jax.random.key(11), repetition)
-        batch = _sample(task, key, prompts, n)
-        spectra = Moments.of(batch, n).spectra()
-        lam = spectra.eigenvalues
-        answers = spectra.predictions(lam / (lam + tau))
-        uneven = 1 + np.abs(np.asarray(batch.query)[:, 0])
-        answers = answers + 0.1 * rng.standard_normal(prompts) * uneven
-        weights = bootstrap_weights(jax.random.key(repetition), prompts, draws)
-        found = fit_filter(spectra, answers, weights)
-        true = found.eigenvalues / (found.eigenvalues + tau)
-        hits.append((found.lower <= true) & (true <= found.upper))
-    return float(np.mean(hits)), float(np.min(np.mean(hits, axis=0)))
-
-
-@eqx.filter_jit
-def _sample(task: LinearRegression, key: Any, prompts: int, examples: int) -> Prompt:
-    return task.sample_batch(key, prompts, examples)
-
-
-def show_names(found: list[Named]) -> None:
-    """A row for every model, a column for every name that was given."""
-    names = sorted({one.name for one in found} | {one.expected for one in found})
-    short = [name.replace("gradient descent", "GD") for name in names]
-    print(f"{'':<18}" + "".join(f"{name:>19}" for name in short) + f"{'right':>9}")
-    for model in dict.fromkeys(one.model for one in found):
-        mine = [one for one in found if one.model == model]
-        counts = Counter(one.name for one in mine)
-        cells = [str(counts[name]) if counts[name] else "·" for name in names]
-        right = f"{sum(one.right for one in mine)}/{len(mine)}"
-        print(f"{model:<18}" + "".join(f"{cell:>19}" for cell in cells) + f"{right:>9}")
-    for one in found:
-        if not one.right:
-            where = f"d={one.dimension}, n={one.examples}"
-            name = one.name if one.name != "none" else f"none (closest {one.closest})"
-            print(f"  {one.model}, {where}: {name}, {one.distance:.2g} away")
+def table(cells: list[Cell]) -> str:
+    """A row for every method; then the counts."""
+    columns = sorted({(c.examples, c.noise) for c in cells})
+    heads = [f"n = {n}, σ = {s:g}" for n, s in columns]
+    lines = ["| method | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
+    by = {(c.method, c.kept, c.examples, c.noise): c for c in cells}
+    for name, mine in dict.fromkeys((c.method, c.kept) for c in cells):
+        row = [by.get((name, mine, *one)) for one in columns]
+        words = [
+            " "
+            if c is None
+            else f"{c.outcome}: {c.words}"
+            if c.outcome != "name"
+            else "name"
+            for c in row
+        ]
+        lines.append(f"| {name}{' *' if mine else ''} | " + " | ".join(words) + " |")
+    for title, chosen in (
+        ("tuned", [c for c in cells if not c.kept]),
+        ("kept for the end (*)", [c for c in cells if c.kept]),
+    ):
+        if chosen:
+            counts = Counter(c.outcome for c in chosen)
+            right = sum(counts[k] for k in ("name", "same", "closest", "none"))
+            lines.append("")
+            lines.append(
+                f"{title}: {right} of {len(chosen)} right"
+                f" ({100 * right / len(chosen):.1f} %), {counts['WRONG']} wrong *is*; "
+                + ", ".join(f"{k} {v}" for k, v in counts.most_common())
+            )
+    lines.append(f"\n{sum(c.seconds for c in cells):.0f} s of processor time")
+    return "\n".join(lines)
 
 
 def main() -> None:
-    """Print the three tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__.splitlines()[0] if __doc__ else None
-    )
-    parser.add_argument("--quick", action="store_true", help="d = 2 and 5 only")
-    parser.add_argument("--prompts", type=int, default=2048, metavar="N")
-    parser.add_argument("--repetitions", type=int, default=200, metavar="N")
+    """Print the tables."""
+    words = __doc__.splitlines()[0] if __doc__ else None
+    parser = argparse.ArgumentParser(description=words)
+    parser.add_argument("--half", choices=("tuned", "kept", "all"), default="all")
+    parser.add_argument("--factors", type=int, nargs="+", default=FACTORS, metavar="K")
+    parser.add_argument("--noises", type=float, nargs="+", default=NOISES, metavar="S")
+    parser.add_argument("--coverage", type=int, default=0, metavar="N")
+    parser.add_argument("--only", default="", metavar="WORD")
+    parser.add_argument("--out", type=Path, metavar="FILE")
     options = parser.parse_args()
-    dimensions = DIMENSIONS[:2] if options.quick else DIMENSIONS
-    for share in (0.0, DISTURBED):
-        title = (
-            "as they are" if not share else f"with {share:.0%} that nothing explains"
-        )
-        print(
-            f"\nnames, {title}: how many of {len(dimensions) * len(LENGTHS)} settings"
-        )
-        show_names(list(named(dimensions, LENGTHS, options.prompts, disturbed=share)))
-    print("\nfilter of the best k layers against theory, largest relative difference")
-    for d in dimensions:
-        for k in (1, 2, 3, 4):
-            far = distance_to_theory(d, 2 * d, k, options.prompts)
-            print(f"  d={d}, n={2 * d}, k={k}: {far:.1e}")
-    print(f"\n90 % bands over {options.repetitions} repetitions: all places, the worst")
-    for d in dimensions:
-        for n in (factor * d for factor in LENGTHS):
-            mean, worst = coverage(d, n, 512, options.repetitions, draws=200)
-            print(f"  d={d}, n={n}: {100 * mean:.1f} %, {100 * worst:.1f} %")
+    text = []
+    cells: list[Cell] = []
+    if options.factors != [0]:
+        for factor in options.factors:
+            n = factor * DIMENSION
+            for index, one in enumerate(methods(DIMENSION, n)):
+                if options.half != "all" and kept(index) != (options.half == "kept"):
+                    continue
+                if options.only not in one.label:
+                    continue
+                for noise in options.noises:
+                    cells.append(cell(one, index, n, noise))
+                    c = cells[-1]
+                    print(
+                        f"{c.outcome:8} {c.method:24} n={n:<3} σ={noise:<4} {c.words}"
+                        f"  ({c.seconds:.1f} s)",
+                        file=sys.stderr,
+                        flush=True,
+                    )
+        text.append(table(cells))
+    if options.coverage:
+        text.append(f"\n90 % intervals over {options.coverage} repetitions\n")
+        for name, chosen, n in TRUE:
+            found = covered(name, chosen, n, options.coverage)
+            shares = ", ".join(f"{k} {100 * v:.1f} %" for k, v in found.items())
+            text.append(f"- {name}, n = {n}: {shares}")
+            print(text[-1], file=sys.stderr, flush=True)
+    print("\n".join(text))
+    if options.out is not None:
+        options.out.write_text("\n".join(text) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -115,6 +115,13 @@ def _thumbnails(every: Iterable[Item]) -> Iterator[str]:
     yield ""
 
 
+def figure(id: str) -> str:
+    """The picture of one figure and what it shows, for a page about it."""
+    (item,) = (one for one in _items(_run()) if one.entry.id == id)
+    _, _, rest = _figure(item).split("\n", 2)
+    return rest
+
+
 def _figure(item: Item) -> str:
     lines = [f"(figure-{anchor(item.entry)})=", f"### {item.entry.id}", ""]
     if item.record is None:

@@ -58,7 +58,16 @@ def add_probe(commands: Any) -> None:
     text = "of the inputs' coordinates, in place of 1 (with --task fixed)"
     add("--variances", type=float, nargs="+", metavar="V", help=text)
     add("--noise", type=float, default=0.0, metavar="S", help="on the labels (0)")
-    text = "other models or algorithms to measure the distance to"
+    text = "the longest prompt that the model takes (found by trying)"
+    add("--max-context", type=int, metavar="M", help=text)
+    text = "noise of the second verdict (a quarter of the labels' deviation, or none if"
+    text += " the task has some)"
+    add("--second-noise", type=float, metavar="S", help=text)
+    text = "families of your own: a `Family`, or f(X, y, q, *, parameter=(low, high))"
+    add("--family", nargs="+", default=[], metavar="FILE.py:NAME", help=text)
+    text = "share of E ŷ² below which a distance means *is* (0.001)"
+    add("--resolution", type=float, default=1e-3, metavar="R", help=text)
+    text = "other models or algorithms that compete with the families"
     add("--against", nargs="+", default=[], metavar="MODEL", help=text)
     add("--heads", type=int, metavar="N", help="of a GPT-2 whose file does not say it")
     add("--prompts", type=int, default=2048, metavar="N", help="(2048)")
@@ -81,12 +90,17 @@ def probe(options: argparse.Namespace) -> int:
                 named.predictor,
                 task,
                 contexts=options.context,
+                max_context=options.max_context,
                 against={word: _named(word).predictor for word in options.against},
+                families=[_from_file(word) for word in options.family],
+                noise=options.second_noise,
+                resolution=options.resolution,
                 training_context=named.context,
                 prompts=options.prompts,
                 name=options.model,
                 key=jax.random.key(options.seed),
                 report=_report(show),
+                say=show.note,
             )
     except ValueError as mistake:
         raise Mistake(str(mistake).removeprefix("probe: ")) from None
@@ -174,6 +188,15 @@ def _function(word: str) -> Any:
     """The function FILE.py:FUNCTION as a predictor; this runs the file."""
     from iclab.core import Foreign
 
+    function = _from_file(word)
+    if not callable(function):
+        file, _, name = word.rpartition(":")
+        raise Mistake(f"{file} has no function {name!r}")
+    return Foreign(function)
+
+
+def _from_file(word: str) -> Any:
+    """What FILE.py:NAME is, or None; this runs the file."""
     file, _, name = word.rpartition(":")
     path = Path(file)
     if not path.is_file():
@@ -189,10 +212,7 @@ def _function(word: str) -> Any:
     except (Exception, SystemExit) as error:
         words = " ".join(f"{type(error).__name__}: {error}".split())
         raise Mistake(f"{file} cannot be run: {words}") from None
-    function = getattr(module, name, None)
-    if not callable(function):
-        raise Mistake(f"{file} has no function {name!r}")
-    return Foreign(function)
+    return getattr(module, name, None)
 
 
 def _algorithm(word: str) -> "AbstractPredictor | None":

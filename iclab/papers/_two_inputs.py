@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Array
 
 _MOST_STEPS = 400
+_SEARCH_STEPS = 150
 # Slopes below this are rest; steps smaller than what this damping leaves are none.
 _REST = 1e-9
 _MOST_DAMPING = 1e11
@@ -31,6 +32,15 @@ class End(NamedTuple):
     point: np.ndarray
     loss: float
     slope: float
+
+
+class Rests(NamedTuple):
+    """Ends of a search for critical points, and what the loss is like there."""
+
+    points: np.ndarray
+    losses: np.ndarray
+    slopes: np.ndarray
+    curvatures: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -82,6 +92,11 @@ class Network:
                 damping *= 3
         return End(point, loss, 2 * float(np.linalg.norm(slope)))
 
+    def towards_rest(self, starts: np.ndarray) -> "Rests":
+        """From every start to where the gradient's norm is least: saddles, too."""
+        found = _towards_rest(starts, *self._rule, layers=self.layers)
+        return Rests(*map(np.asarray, found))
+
     def curvatures(self, point: np.ndarray) -> np.ndarray:
         """Eigenvalues of the Hessian, by central differences of the gradient."""
         units = _DIFFERENCE * np.eye(len(point))
@@ -90,6 +105,10 @@ class Network:
         ]
         hessian = np.array([above - below for above, below in sides]) / _DIFFERENCE
         return np.linalg.eigvalsh((hessian + hessian.T) / 2)
+
+    def loss(self, point: np.ndarray) -> float:
+        """The mean over all prompts."""
+        return self._normal(point)[0]
 
     def _normal(self, point: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Σr², Jᵀr and JᵀJ."""
@@ -145,6 +164,39 @@ def _normal(point: Array, nodes: Array, weights: Array, *, layers: int):
     J = root[..., None] * jax.vmap(jax.jacfwd(errors), (None, 0))(point, nodes)
     r, J = r.ravel(), J.reshape(-1, len(point))
     return r @ r, r @ J, J.T @ J
+
+
+@functools.partial(jax.jit, static_argnames="layers")
+def _towards_rest(starts: Array, nodes: Array, weights: Array, *, layers: int):
+    """Levenberg–Marquardt on the gradient, whose Jacobian is the Hessian."""
+    errors = functools.partial(_errors, layers=layers)
+
+    def loss(point):
+        return weights @ jnp.sum(jax.vmap(errors, (None, 0))(point, nodes) ** 2, axis=1)
+
+    slope = jax.grad(loss)
+    hessian = jax.jacfwd(slope)
+
+    def step(_, state):
+        point, g, H, damping = state
+        normal = H @ H
+        ridge = jnp.diag(damping * jnp.diag(normal) + 1e-14)
+        trial = point - jnp.linalg.solve(normal + ridge, H @ g)
+        trial_g, trial_H = slope(trial), hessian(trial)
+        better = jnp.sum(trial_g**2) < jnp.sum(g**2)  # False for NaN
+        return (
+            jnp.where(better, trial, point),
+            jnp.where(better, trial_g, g),
+            jnp.where(better, trial_H, H),
+            jnp.clip(jnp.where(better, damping / 5, damping * 4), 1e-13, 1e12),
+        )
+
+    def one(point):
+        state = point, slope(point), hessian(point), jnp.ones(())
+        point, g, H, _ = jax.lax.fori_loop(0, _SEARCH_STEPS, step, state)
+        return point, loss(point), jnp.linalg.norm(g), jnp.linalg.eigvalsh(H)
+
+    return jax.lax.map(one, starts)
 
 
 def _errors(point: Array, S: Array, layers: int) -> Array:

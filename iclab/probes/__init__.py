@@ -5,6 +5,7 @@ over prompts.
 """
 
 from iclab.probes._bootstrap import Interval as Interval
+from iclab.probes._families import Family as Family
 from iclab.probes._filter import (
     Filter as Filter,
     spectral_filter as spectral_filter,
@@ -14,8 +15,13 @@ from iclab.probes._implied_weights import (
     implied_weights as implied_weights,
 )
 from iclab.probes._json import rows_of as rows_of
+from iclab.probes._kinds import (
+    Extrapolation as Extrapolation,
+    KindTest as KindTest,
+    extrapolations as extrapolations,
+    kind_tests as kind_tests,
+)
 from iclab.probes._layers import (
-    Agreement as Agreement,
     Layer as Layer,
     Layers as Layers,
     layers as layers,
@@ -26,14 +32,9 @@ from iclab.probes._probe import (
     Probe as Probe,
     probe as probe,
 )
-from iclab.probes._selection import (
-    FamilyChoice as FamilyChoice,
-    FamilyFit as FamilyFit,
-    fit_families as fit_families,
-)
 from iclab.probes._shifts import Shift as Shift, shifts as shifts
-from iclab.probes._symmetries import (
-    Influence as Influence,
-    Symmetry as Symmetry,
-    symmetries as symmetries,
+from iclab.probes._verdict import (
+    FamilyFit as FamilyFit,
+    Verdict as Verdict,
+    judge as judge,
 )

@@ -26,6 +26,8 @@ _MOST = 64
 _ENDS = (0.001, 1.0)
 # Degrees of polynomials that are tried, and the share of E ŷ² that one may leave.
 _DEGREES, _EXACT = range(1, 7), 1e-9
+# How close to 1 a λg is a solution, and where it is looked for.
+_SOLVED, _PLACES = 0.1, 200
 # Knots closer than this in log λ are one.
 _GAP = 1e-3
 
@@ -37,7 +39,8 @@ class Filter:
 
     `r2` is the share of E ŷ² that the filter explains; the rest no method explains that
     is linear in the labels and blind to rotations. Where a polynomial leaves nothing,
-    `coefficients[j]` multiplies λ^{j+1} in it; otherwise they are None.
+    `coefficients[j]` multiplies λ^{j+1} in it; otherwise they are None. From the
+    eigenvalue `solved` on λg stays within 10 % of 1, None where it does nowhere.
     """
 
     eigenvalues: Float[np.ndarray, " knots"]
@@ -46,6 +49,7 @@ class Filter:
     upper: Float[np.ndarray, " knots"]
     r2: Interval
     coefficients: Float[np.ndarray, " degree"] | None = None
+    solved: Interval | None = None
 
     def _repr_html_(self) -> str:
         named = {"λg(λ)": (self.value, self.lower, self.upper)}
@@ -109,11 +113,13 @@ def fit_filter(
         polynomial = _exact_degree(spectra, answers)
     if polynomial is None:
         basis, at = spline(places), np.eye(len(places))
+        between = basis(fine := _between(spectra))
         inside = spectra.eigenvalues > 0
         logs = np.log(np.where(inside, spectra.eigenvalues, 1.0))
         features = np.einsum("pdk,pd->pk", basis(logs), spectra.parts)
     else:
         at = _powers(np.exp(places), polynomial)
+        between = _powers(np.exp(fine := _between(spectra)), polynomial)
         features = _power_features(spectra, polynomial)
     theta = _least_squares(features, answers)
     residual = answers - features @ theta
@@ -124,13 +130,43 @@ def fit_filter(
     slopes = weights @ (features * residual[:, None])
     moves = (np.linalg.pinv(grams, hermitian=True) @ slopes[:, :, None])[:, :, 0]
     lower, upper = bounds((theta + moves) @ at.T)
+    solved = _solved(np.exp(fine), between @ theta, (theta + moves) @ between.T)
     left = weights @ residual**2 - np.sum(moves * slopes, axis=1)
     power = weights @ answers**2
     ends = bounds(1 - left / np.where(power > 0, power, 1))
     share = ratio(residual**2, answers**2, weights).value
     r2 = Interval(1 - share, float(ends[0]), float(ends[1]))
     coefficients = None if polynomial is None else theta
-    return Filter(np.exp(places), at @ theta, lower, upper, r2, coefficients)
+    return Filter(np.exp(places), at @ theta, lower, upper, r2, coefficients, solved)
+
+
+def _between(spectra: Spectra) -> Float[np.ndarray, " places"]:
+    """Places in log λ, close together, where there are eigenvalues."""
+    logs = np.log(spectra.present)
+    low, high = np.quantile(logs, [0.01, 0.99]) if len(logs) else (0.0, 0.0)
+    return np.linspace(low, high, _PLACES)
+
+
+def _solved(
+    places: Float[np.ndarray, " places"],
+    value: Float[np.ndarray, " places"],
+    draws: Float[np.ndarray, "draws places"],
+) -> Interval | None:
+    """From where on λg stays within 10 % of 1, if the draws agree that it does."""
+
+    def first(h):
+        """The place after the last that is further away; NaN if that is the end."""
+        outside = np.abs(h - 1) > _SOLVED
+        last = h.shape[1] - 1 - np.argmax(outside[:, ::-1], axis=1)
+        last = np.where(outside.any(axis=1), last, -1)
+        found = places[np.minimum(last + 1, h.shape[1] - 1)]
+        return np.where(last < 0.9 * h.shape[1], found, np.nan)
+
+    own, all_ = first(value[None])[0], first(draws)
+    if np.isnan(own) or np.mean(np.isnan(all_)) > 0.05:
+        return None
+    lower, upper = np.nanquantile(all_, [0.05, 0.95])
+    return Interval(float(own), float(lower), float(upper))
 
 
 def _exact_degree(

@@ -9,8 +9,14 @@ import numpy as np
 
 from iclab.probes._bootstrap import Interval
 from iclab.probes._filter import Filter
-from iclab.probes._selection import FamilyFit
-from iclab.probes._words import family_words, findings, verdict_words
+from iclab.probes._verdict import FamilyFit, Verdict
+from iclab.probes._words import (
+    family_words,
+    findings,
+    headline,
+    none_words,
+    verdict_words,
+)
 
 if TYPE_CHECKING:
     from iclab.probes._probe import ContextProbe, Probe
@@ -18,32 +24,35 @@ if TYPE_CHECKING:
 
 def to_json(probe: "Probe") -> dict[str, Any]:
     """The object that `iclab probe --json` prints."""
+    weights = probe.weights
     return {
         "model": probe.model,
         "task": probe.task,
         "dimension": probe.dimension,
         "prompts": probe.prompts,
         "training_context": probe.training_context,
+        "headline": headline(probe),
         "findings": findings(probe),
         "contexts": [_context(one) for one in probe.contexts],
         "main_context": probe.main,
-        "symmetries": {
-            one.name: {"meaning": one.meaning, **_interval("violation", one.violation)}
-            for one in probe.symmetries
+        "noise": probe.noise,
+        "extrapolations": {
+            one.name: {"meaning": one.meaning, **_interval("change", one.change)}
+            for one in probe.extrapolations
         },
-        "influence": {
-            **_interval("change", probe.influence.change),
-            **_interval("linearity", probe.influence.linearity),
-        },
-        "implied_weights": {
-            **_interval("nonlinearity", probe.weights.nonlinearity),
+        "implied_weights": None
+        if weights is None
+        else {
+            **_interval("nonlinearity", weights.nonlinearity),
             "distances": {
                 name: _interval("distance", one)
-                for name, one in probe.weights.distances.items()
+                for name, one in weights.distances.items()
             },
         },
         "layers": None if probe.layers is None else _layers(probe.layers),
         "shifts": [_values(one) for one in probe.shifts],
+        "notes": list(probe.notes),
+        "missing": list(probe.missing),
     }
 
 
@@ -77,13 +86,15 @@ def rows_of(value: Any, path: str = "") -> Iterator[tuple[str, str, Any]]:
 
 
 def _context(one: "ContextProbe") -> dict[str, Any]:
-    fit, choice = one.family.fit, one.family
-    own = one.preconditioner
+    own, beside = one.preconditioner, one.other_noise
+    curve = None if one.closest is None else one.closest.tolist()
     return {
         "context": one.context,
-        **_interval("error", one.error),
-        **_interval("least_squares_error", one.least_squares),
+        **_verdict(one.verdict, curve),
         "filter": {**_filter(one.filter), "metric": one.metric},
+        **_interval("error", one.error),
+        "heavy_tail": one.heavy,
+        **_interval("least_squares_error", one.least_squares),
         "r2": {metric: _interval("value", r2) for metric, r2 in one.r2.items()},
         "preconditioner": None
         if own is None
@@ -100,30 +111,50 @@ def _context(one: "ContextProbe") -> dict[str, Any]:
             **_interval("gain", own.gain),
             "earned": own.earned,
         },
-        "verdict": verdict_words(choice),
-        "family": {
-            **_fit(fit),
-            "name": choice.name,
-            "closest": fit.name,
-            "filter": one.closest.tolist(),
-        },
-        "close": list(choice.close),
-        "bayes_rule": choice.bayes,
-        "families": [_fit(each) for each in choice.fits],
+        "other_noise": None if beside is None else _verdict(beside, None),
+        "far_examples": one.far,
         "against": {name: _interval("distance", d) for name, d in one.against.items()},
         "spectrum": {"edges": one.edges.tolist(), "counts": one.spectrum.tolist()},
+    }
+
+
+def _verdict(found: Verdict, curve: list[float] | None) -> dict[str, Any]:
+    fit = found.fit
+    return {
+        "verdict": found.verdict,
+        "sentence": verdict_words(found),
+        "family": {"name": "none", "reason": none_words(found), "filter": None}
+        if fit is None
+        else {**_fit(fit), "filter": curve},
+        "resolution": found.resolution,
+        "close": list(found.close),
+        "rest": found.rest,
+        "bayes_rule": found.bayes,
+        "tests": {
+            one.name: {
+                "meaning": one.meaning,
+                **_interval("violation", one.violation),
+                "band": one.band,
+                "broken": one.broken,
+            }
+            for one in found.tests
+        },
+        "families": [_fit(each) for each in found.fits],
     }
 
 
 def _fit(fit: FamilyFit) -> dict[str, Any]:
     return {
         "name": fit.name,
+        "branch": fit.branch,
         "parameters": dict(fit.parameters),
-        "intervals": dict(fit.intervals),
+        "intervals": {name: list(ends) for name, ends in fit.intervals.items()},
         **_interval("distance", fit.distance),
         "words": family_words(fit),
-        "size": fit.size,
+        "size": fit.member.row.size,
         "metric": fit.metric,
+        "excluded_by": list(fit.excluded or ()),
+        "tested": fit.excluded is not None,
     }
 
 
@@ -136,6 +167,9 @@ def _filter(found: Filter) -> dict[str, Any]:
         "upper": found.upper.tolist(),
         **_interval("r2", found.r2),
         "polynomial": None if polynomial is None else polynomial.tolist(),
+        "solved_from": None
+        if found.solved is None
+        else _interval("value", found.solved),
     }
 
 
@@ -147,19 +181,10 @@ def _layers(found: Any) -> dict[str, Any]:
                 **_interval("error", one.error),
                 **_interval("own_error", one.own_error),
                 "filter": _filter(one.filter),
+                **({} if one.verdict is None else _verdict(one.verdict, None)),
             }
             for one in found.layers
         ],
-        "step": found.step,
-        **{
-            name: {
-                "steps": list(one.steps),
-                "value": one.value.tolist(),
-                "lower": one.lower.tolist(),
-                "upper": one.upper.tolist(),
-            }
-            for name, one in (("descent", found.descent), ("newton", found.newton))
-        },
     }
 
 

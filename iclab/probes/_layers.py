@@ -1,4 +1,4 @@
-"""Layer by layer: what can be read off a model's stream, and which iterate it is."""
+"""Layer by layer: what can be read off a model's stream, and what method that is."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,18 +7,16 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from iclab.core import AbstractPredictor, Deep, Prompt, checked, require
-from iclab.probes._bootstrap import Interval, bootstrap_weights, bounds, ratio
-from iclab.probes._families import newton
+from iclab.probes._bootstrap import Interval, bootstrap_weights, ratio
 from iclab.probes._filter import Filter, context_of, fit_filter
 from iclab.probes._predictions import by_chunks, shortened
 from iclab.probes._spectra import Moments, Spectra
+from iclab.probes._verdict import Verdict, judge
+from iclab.tasks import AbstractTask
 
-# Iterates that the layers are held against.
-DESCENT = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
-NEWTON = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
 # Penalties of the read-out, as shares of a feature's power.
 _PENALTIES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 
@@ -31,42 +29,22 @@ class Layer:
     `error` is E(read-out − target)² / E target² of the best linear read-out of the
     stream at the query, on prompts that it was not fitted to, and `filter` is that of
     this read-out. `own_error` is the same of the model's own read-out, taken early.
+    `verdict` is that of the read-out as a method of its own.
     """
 
     blocks: int
     error: Interval
     own_error: Interval
     filter: Filter
-
-
-@checked(finite=False)
-@dataclass(frozen=True)
-class Agreement:
-    """How alike layers are to the iterates of an algorithm, with intervals.
-
-    `value[l, j]` is the squared correlation (about 0) of the read-out after l blocks
-    with what the algorithm predicts after `steps[j]` steps.
-    """
-
-    steps: tuple[int, ...]
-    value: Float[np.ndarray, "states iterates"]
-    lower: Float[np.ndarray, "states iterates"]
-    upper: Float[np.ndarray, "states iterates"]
+    verdict: Verdict | None
 
 
 @checked(finite=False)
 @dataclass(frozen=True)
 class Layers:
-    """All layers, and how alike they are to the iterates of two algorithms.
-
-    `descent` takes steps of size `step`, one over the largest eigenvalue of any prompt,
-    so that it diverges on none; `newton` is Newton's iteration for the inverse.
-    """
+    """All layers, from the embedding on."""
 
     layers: tuple[Layer, ...]
-    step: float
-    descent: Agreement
-    newton: Agreement
 
 
 @checked(finite=False)
@@ -75,13 +53,15 @@ def layers(
     prompts: Prompt,
     *,
     context: int | None = None,
+    task: AbstractTask | None = None,
     key: PRNGKeyArray | None = None,
 ) -> Layers:
     """Read every layer's stream with the linear map that predicts the target best.
 
     The map is fitted on half of the prompts, its penalty chosen on a quarter of those;
     everything is then measured on the other half. Needs a predictor with
-    `streams` and `predictions_by_depth` (`iclab.core.Deep`).
+    `streams` and `predictions_by_depth` (`iclab.core.Deep`). With the `task` of the
+    prompts every read-out gets a verdict.
     """
     name = type(predictor).__name__
     rule = "one that shows its layers (`streams`, `predictions_by_depth`)"
@@ -97,28 +77,39 @@ def layers(
         jax.random.key(0) if key is None else key, len(own) - half
     )
     power = target[half:] ** 2
-    read, every = [], []
+    every = []
+    rest = jax.tree.map(lambda leaf: leaf[half:], prompts)
     for blocks in range(own.shape[1]):
-        answers = _read_out(streams[:, blocks], target, half)
-        read.append(answers)
+        linear, constant = _read_out(streams[:, blocks], target, half)
+        answers = streams[half:, blocks] @ linear + constant
+        verdict = None
+        if task is not None:
+            parts = (jnp.asarray(one) for one in (blocks, linear, constant))
+            shown = _ReadOut(predictor, *parts)
+            verdict = judge(shown, rest, context=n, task=task, key=key)
         every.append(
             Layer(
                 blocks,
                 ratio((answers - target[half:]) ** 2, power, weights),
                 ratio((own[half:, blocks] - target[half:]) ** 2, power, weights),
                 fit_filter(test, answers, weights),
+                verdict,
             )
         )
-    lam = test.eigenvalues
-    step = 1 / float(np.max(lam))
-    descent = [test.predictions(1 - (1 - step * lam) ** k) for k in DESCENT]
-    iterates = [test.predictions(newton(test, k)) for k in NEWTON]
-    return Layers(
-        tuple(every),
-        step,
-        _agreement(read, descent, DESCENT, weights),
-        _agreement(read, iterates, NEWTON, weights),
-    )
+    return Layers(tuple(every))
+
+
+class _ReadOut(AbstractPredictor):
+    """An affine map of a model's stream after some blocks."""
+
+    model: Any
+    blocks: Int[Array, ""]
+    linear: Float[Array, " w"]
+    constant: Float[Array, ""]
+
+    def __call__(self, prompt: Prompt) -> Float[Array, ""]:
+        stream = jnp.take(self.model.streams(prompt), self.blocks, axis=0)
+        return stream @ self.linear + self.constant
 
 
 @eqx.filter_jit
@@ -136,8 +127,8 @@ def _read_out(
     stream: Float[np.ndarray, "prompts w"],
     target: Float[np.ndarray, " prompts"],
     half: int,
-) -> Float[np.ndarray, " test"]:
-    """Predictions on the second half of the best affine map of the first."""
+) -> tuple[Float[np.ndarray, " w"], float]:
+    """The best affine map from the streams of the first half to the target."""
     inner = half * 3 // 4
     centre = stream[:half].mean(axis=0)
     spread = stream[:half].std(axis=0)
@@ -155,23 +146,7 @@ def _read_out(
         theta = fitted(slice(inner), penalty)
         return float(np.mean((features[inner:half] @ theta - target[inner:half]) ** 2))
 
-    return features[half:] @ fitted(slice(half), min(_PENALTIES, key=judged))
-
-
-def _agreement(
-    read: list[Float[np.ndarray, " test"]],
-    iterates: list[Float[np.ndarray, " test"]],
-    steps: tuple[int, ...],
-    weights: Float[np.ndarray, "draws test"],
-) -> Agreement:
-    A, B = np.array(read), np.array(iterates)
-    products = (A[:, None] * B[None]).reshape(-1, A.shape[1])
-
-    def alike(weights: Float[np.ndarray, "draws test"]):
-        shape = (len(weights), len(A), len(B))
-        top = (weights @ products.T).reshape(shape) ** 2
-        sizes = (weights @ (A**2).T)[:, :, None] * (weights @ (B**2).T)[:, None, :]
-        return np.divide(top, sizes, out=np.zeros(shape), where=sizes > 0)
-
-    value = alike(np.ones((1, A.shape[1])))[0]
-    return Agreement(steps, value, *bounds(alike(weights)))
+    theta = fitted(slice(half), min(_PENALTIES, key=judged))
+    linear = np.zeros(stream.shape[1])
+    linear[kept] = theta[:-1] / spread[kept]
+    return linear, float(theta[-1] - centre @ linear)

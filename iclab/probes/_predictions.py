@@ -22,8 +22,7 @@ def predictions(
     """Predictions from the first `lengths[j]` examples of every prompt, float64."""
     if isinstance(predictor, Foreign):
         # Straight to the function, so that its mistakes are shown in its own words.
-        prefix = jax.vmap(Prompt.prefix, in_axes=(0, None))
-        columns = [predictor.on_batch(prefix(prompts, n)) for n in lengths]
+        columns = [predictor.on_batch(_cut(prompts, n)) for n in lengths]
         found = np.stack(columns, axis=1)
     else:
         found = by_chunks(_at_lengths, predictor, prompts, jnp.asarray(lengths))
@@ -32,6 +31,19 @@ def predictions(
     finite = "finite on every prompt"
     require(bad == 0, "predictor", finite, f"{bad} others from {name}")
     return np.asarray(found, float)
+
+
+def _cut(prompts: Prompt, n: int) -> Prompt:
+    """The first n examples, in NumPy: nothing is compiled."""
+    X, y = np.asarray(prompts.examples)[:, :n], np.asarray(prompts.labels)[:, :n]
+    counts = np.full(len(y), X.shape[1])
+    return batch_of(X, y, np.asarray(prompts.query), np.asarray(prompts.target), counts)
+
+
+def batch_of(*leaves: np.ndarray) -> Prompt:
+    """Prompts with a leading axis, from NumPy arrays as they are."""
+    one = Prompt(jnp.zeros((1, 1)), jnp.zeros(1), jnp.zeros(1))
+    return jax.tree.unflatten(jax.tree.structure(one), leaves)
 
 
 def by_chunks(program, predictor: AbstractPredictor, prompts: Prompt, *arguments):
@@ -71,15 +83,3 @@ def _at_lengths(
 ) -> Float[Array, "chunks size m"]:
     one = lambda prompt: predictor.at_lengths(prompt, lengths)  # noqa: E731
     return jax.lax.map(jax.vmap(one), prompts)
-
-
-def require_a_function(predictor: AbstractPredictor, prompts: Prompt) -> None:
-    """Refuse a predictor that answers the same prompts in two ways."""
-    few = jax.tree.map(lambda leaf: leaf[:16], prompts)
-    n = np.shape(few.examples)[1]
-    first, second = (predictions(predictor, few, [n]) for _ in range(2))
-    gap = float(np.max(np.abs(first - second)))
-    size = float(np.max(np.abs(first)))
-    rule = "deterministic"
-    found = f"two calls on the same prompts that differ by {gap:.3g}"
-    require(gap <= 1e-6 * max(size, 1e-30), "predictor", rule, found)

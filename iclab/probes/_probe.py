@@ -2,6 +2,7 @@
 
 import html
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,35 +17,57 @@ from iclab.algorithms import LeastSquares
 from iclab.core import (
     AbstractPredictor,
     Deep,
+    Foreign,
+    HeavyTails,
     Natural,
     Prompt,
     checked,
+    largest_share,
     named_predictors,
     read,
     refuse,
     require,
 )
+from iclab.evaluation import prompt_average
 from iclab.probes import _json, _words
+from iclab.probes._asking import prepared
 from iclab.probes._bootstrap import Interval, bootstrap_weights, ratio
-from iclab.probes._families import curve_of
+from iclab.probes._families import Family, Row
 from iclab.probes._filter import Filter, fit_filter
+from iclab.probes._fit import Member
 from iclab.probes._implied_weights import ImpliedWeights, implied_weights
+from iclab.probes._kinds import (
+    Extrapolation,
+    asking,
+    extrapolations,
+    locality,
+    other_labels,
+    sizes_of,
+)
 from iclab.probes._layers import Layers, layers
 from iclab.probes._preconditioner import Preconditioner, fit_preconditioner
-from iclab.probes._predictions import predictions, require_a_function
-from iclab.probes._selection import FamilyChoice, FamilyFit, choose, whitening
+from iclab.probes._predictions import predictions
 from iclab.probes._shifts import Shift, shifts
-from iclab.probes._spectra import Moments, Spectra
-from iclab.probes._symmetries import Influence, Symmetry, symmetries
-from iclab.tasks import AbstractTask, LinearRegression
+from iclab.probes._spectra import Moments, Sample
+from iclab.probes._verdict import (
+    RESOLUTION,
+    TESTS,
+    Verdict,
+    rival,
+    verdict_of,
+    whitening,
+)
+from iclab.tasks import AbstractTask, LinearRegression, NoisyLabels
 
 # Prompts for filter and families; and for what asks the model many times a prompt.
 _PROMPTS, _FEW, _FEWEST = 2048, 512, 64
 _BINS = 24
 # Numbers in all prompts together: 4 GB.
 _MOST = 5e8
-# A family further away than this is not the model itself.
-_EXACT = 1e-9
+# Noise of the second pass, as a share of the labels' deviation; prompts of a mixture.
+_NOISE, _OF_MIXTURE = 0.25, 1 << 14
+# What a stage may fail with; it is reported then, and the others go on.
+_FAILS = (ValueError, ArithmeticError, RuntimeError, MemoryError)
 
 
 @checked(finite=False)
@@ -52,24 +75,29 @@ _EXACT = 1e-9
 class ContextProbe:
     """What a model does with prompts of one length.
 
-    `error` is E(ŷ − target)² / E target², `least_squares` that of least squares, and
-    `against` the distances E(ŷ − other)² / E ŷ² to other predictors. `filter` is in the
-    `metric` that explains most; `r2` has the share of every metric. `closest` is the
-    curve of the closest family at the same eigenvalues; of one that is no filter, as
-    Newton's method, the curve that the same fit finds. `spectrum` counts eigenvalues
-    between `edges`.
+    `verdict` says what it is, and `other_noise` the same on prompts with noise (without
+    noise, for a task that has some). `error` is E(ŷ − target)² / E target²,
+    `least_squares` that of least squares; where a few prompts carry it, it comes from
+    a mixture and `heavy` says so. `against` are the distances E(ŷ − other)² / E ŷ² to
+    other predictors. `filter` is in the `metric` that explains most; `r2` has the share
+    of every metric. `closest` is the named family's curve at the same eigenvalues.
+    `far` is how much the far half of the examples counts. `spectrum` counts
+    eigenvalues between `edges`.
     """
 
     context: int
+    verdict: Verdict
+    other_noise: Verdict | None
     error: Interval
     least_squares: Interval
+    heavy: bool
     against: Mapping[str, Interval]
     metric: str
     filter: Filter
-    closest: Float[np.ndarray, " knots"]
+    closest: Float[np.ndarray, " knots"] | None
     r2: Mapping[str, Interval]
     preconditioner: Preconditioner | None
-    family: FamilyChoice
+    far: float
     edges: Float[np.ndarray, " bins1"]
     spectrum: Float[np.ndarray, " bins"]
 
@@ -79,7 +107,9 @@ class ContextProbe:
 class Probe:
     """Everything that was measured of a model; `probe` makes it.
 
-    Symmetries, implied weights, layers and shifts are at the context `main`.
+    Extrapolation, implied weights, layers and shifts are at the context `main`, None or
+    empty where they could not be measured: `missing` says why. `notes` are what was odd
+    about the model itself, and `noise` is the other noise of `other_noise`.
     """
 
     model: str
@@ -89,20 +119,18 @@ class Probe:
     training_context: int | None
     contexts: tuple[ContextProbe, ...]
     main: int
-    symmetries: tuple[Symmetry, ...]
-    influence: Influence
-    weights: ImpliedWeights
-    layers: Layers | None
+    noise: float | None = None
+    extrapolations: tuple[Extrapolation, ...] = ()
+    weights: ImpliedWeights | None = None
+    layers: Layers | None = None
     shifts: tuple[Shift, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     def __post_init__(self):
         known = [one.context for one in self.contexts]
         rule = f"among the contexts of `contexts`, {known}"
         require(self.main in known, "main", rule, self.main)
-        names = [one.name for one in self.symmetries]
-        complete = {"label scale", "label sums", "order"} <= set(names)
-        rule = "all that `probes.symmetries` measures"
-        require(complete, "symmetries", rule, names)
 
     @property
     def at_main(self) -> ContextProbe:
@@ -114,9 +142,8 @@ class Probe:
         return _words.summary(self)
 
     def _repr_html_(self) -> str:
-        main = next(one for one in self.contexts if one.context == self.main)
         words = html.escape(self.summary())
-        return f"<pre>{words}</pre>{main.filter._repr_html_()}"
+        return f"<pre>{words}</pre>{self.at_main.filter._repr_html_()}"
 
     def json(self) -> dict[str, Any]:
         """All numbers in plain lists and dictionaries."""
@@ -134,74 +161,115 @@ def probe(
     *,
     dimension: int | None = None,
     contexts: Sequence[int] | None = None,
+    max_context: int | None = None,
     against: Mapping[str, AbstractPredictor] | None = None,
+    families: Sequence[Any] = (),
+    noise: float | None = None,
+    resolution: float = RESOLUTION,
     training_context: Natural | None = None,
     prompts: Natural = _PROMPTS,
     name: str | None = None,
     key: PRNGKeyArray | None = None,
     report: Callable[[int, int, str], None] | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> Probe:
     """Measure which algorithm a predictor implements, on common prompts of `task`.
 
     The default task is x ~ N(0, I), y = ⟨w, x⟩, w ~ N(0, I), in `dimension` dimensions
     (the model's own, if it knows it). `contexts` are the numbers of examples, by
-    default d, 2d and 4d, at most the model's longest and its `training_context`.
-    `report(done, of, what)` is called when a step begins.
+    default d, 2d and 4d, at most `max_context` (which is found by trying) and its
+    `training_context`. Rivals in `against` and your own `families` compete with ours.
+    All verdicts are given a second time with labels of `noise` (a quarter of their
+    deviation; without noise, if the task has some; 0 for no second time).
+    `report(done, of, what)` is called when a step begins, `say` with every verdict.
     """
     P = read(prompts, Natural, "prompts")
     require(P >= 64, "prompts", "≥ 64, for intervals to mean something", P)
+    require(0 < resolution < 1, "resolution", "between 0 and 1", resolution)
     others = named_predictors(against or {}, "against")
+    rivals = [rival(name, one) for name, one in others.items()]
+    rivals += [Family.of(one).row() for one in families]
     task = _task(predictor, task, dimension, P)
     d = task.dimension
     longest = getattr(predictor, "max_examples", None)
+    if max_context is not None:
+        longest = min(read(max_context, Natural, "max_context"), longest or math.inf)
     counts = _contexts(contexts, d, longest, training_context)
     numbers = P * max(*counts, d) * d
     rule = f"few enough for {_MOST:.0e} numbers in all, prompts × examples × dimension"
     require(numbers <= _MOST, "prompts", rule, f"{numbers:.1e}")
     key = jax.random.key(0) if key is None else key
-    keys = jax.random.split(key, 6)
-    main = counts[len(counts) // 2]
+    keys = jax.random.split(key, 8)
     deep = isinstance(predictor, Deep)
+    wanted = max(*counts, 2 * (training_context or counts[-1]))
+    lengths = _lengths(int(min(wanted, longest or wanted)))
+    batch = _sample(task, keys[0], P, max(*counts, *lengths))
+    asked = prepared(predictor, batch, [*counts, *lengths])
+    predictor = asked.predictor
+    answered = lambda n: asked.shortest <= n <= asked.longest  # noqa: E731
+    lengths = [n for n in lengths if answered(n)]
+    nearest = min(max(counts[0], asked.shortest), asked.longest)
+    counts = tuple(n for n in counts if answered(n)) or (nearest,)
+    sigma = _noise(task, noise, batch)
+    missing: list[str] = []
     # What shows no layers is not said to be looked at there.
-    total, done = len(counts) + 4 + deep, 0
+    total, done = len(counts) + 3 + deep, 0
 
-    def tell(text: str) -> None:
+    def stage(text: str, measure: Callable[[], Any]) -> Any:
         nonlocal done
         if report is not None:
             report(done, total, text)
         done += 1
+        try:
+            return measure()
+        except _FAILS as error:
+            words = " ".join(str(error).split()) or type(error).__name__
+            missing.append(f"{text}: {words}")
+            return None
 
-    tell("predictions")
-    batch = _sample(task, keys[0], P, max(counts))
-    require_a_function(predictor, batch)
-    answers = predictions(predictor, batch, counts)
-    weights = bootstrap_weights(keys[1], P)
     found = []
-    for column, n in enumerate(counts):
-        tell(f"families with {n} examples")
-        one = answers[:, column]
-        found.append(_context(batch, n, one, weights, task, others))
-    small = lambda number: jax.tree.map(lambda leaf: leaf[:number], batch)  # noqa: E731
-    tell("symmetries")
-    symmetric, influence = symmetries(predictor, small(_FEW), context=main, key=keys[2])
-    tell("implied weights")
-    rivals = {"least squares": LeastSquares(), **others}
+    for n in counts:
+        one = stage(
+            f"families with {n} examples",
+            lambda n=n: _context(
+                predictor, batch, n, task, sigma, rivals, others, resolution, keys
+            ),
+        )
+        if one is not None:
+            found.append(one)
+            if say is not None:
+                say(f"with {n} examples: {_words.verdict_words(one.verdict)}")
+    if not found:
+        refuse(missing[-1])
+    main = found[len(found) // 2].context
     here = next(one for one in found if one.context == main)
-    closest = _words.as_predictor(here.family.fit, main)
-    if closest is not None and here.family.fit.name not in rivals:
-        rivals = {here.family.fit.name: closest, **rivals}
-    acting = implied_weights(
-        predictor, small(_FEWEST), context=main, against=rivals, key=keys[3]
+    small = lambda number: jax.tree.map(lambda leaf: leaf[:number], batch)  # noqa: E731
+    off = stage(
+        "off the law",
+        lambda: extrapolations(predictor, small(_FEW), context=main, key=keys[2]),
     )
-    inside = None
+    acting = stage(
+        "implied weights",
+        lambda: implied_weights(
+            predictor,
+            small(_FEWEST),
+            context=main,
+            against=_named(here, others),
+            key=keys[3],
+        ),
+    )
+    shown = None
     if deep:
-        tell("layers")
-        inside = layers(predictor, batch, context=main, key=keys[4])
-    tell("shifts")
-    wanted = max(*counts, 2 * (training_context or counts[-1]))
-    lengths = _lengths(min(wanted, longest or wanted))
-    moved = shifts(
-        predictor, task, context=main, lengths=lengths, prompts=_FEW, key=keys[5]
+        rows = jax.tree.map(lambda leaf: leaf[:P], batch)
+        shown = stage(
+            "layers",
+            lambda: layers(predictor, rows, context=main, task=task, key=keys[4]),
+        )
+    moved = stage(
+        "shifts",
+        lambda: shifts(
+            predictor, task, context=main, lengths=lengths, prompts=_FEW, key=keys[5]
+        ),
     )
     if report is not None:
         report(total, total, "done")
@@ -213,100 +281,151 @@ def probe(
         training_context,
         tuple(found),
         main,
-        symmetric,
-        influence,
+        sigma,
+        off or (),
         acting,
-        inside,
-        moved,
+        shown,
+        moved or (),
+        asked.notes,
+        tuple(missing),
     )
 
 
+def _named(here: ContextProbe, others: Mapping[str, AbstractPredictor]):
+    """Whose weights are compared: least squares, the named family, and rivals."""
+    rivals: dict[str, AbstractPredictor] = {"least squares": LeastSquares()}
+    fit = here.verdict.fit
+    if fit is not None and fit.branch != "as asked for":
+        rivals[fit.name] = _as_predictor(fit.member)
+    return {**rivals, **others}
+
+
+def _as_predictor(member: Member) -> Foreign:
+    return Foreign(lambda X, y, q: member.predict(Sample(X, y, q)))
+
+
+def _noise(task: AbstractTask, noise: float | None, batch: Prompt) -> float | None:
+    """How much noise the labels of the second pass have; None for no second pass."""
+    own = float(np.asarray(getattr(task, "noise_std", 0.0)))
+    if noise is None:
+        noise = 0.0 if own else float(_NOISE * np.std(np.asarray(batch.labels)))
+        return float(f"{noise:.2g}")
+    return None if noise == own else float(noise)
+
+
+def _beside(
+    task: AbstractTask, noise: float, sample: Sample, key: PRNGKeyArray
+) -> tuple[Sample, AbstractTask]:
+    """Prompts with the other noise, and their law."""
+    P, n = sample.labels.shape
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+    if not hasattr(task, "noise_std"):
+        return Sample.of(_sample(NoisyLabels(task, noise), key, P, n), n), task
+    law = eqx.tree_at(lambda t: t.noise_std, task, noise)
+    if float(np.asarray(getattr(task, "noise_std", 0.0))):
+        return Sample.of(_sample(law, key, P, n), n), law
+    labels = sample.labels + noise * rng.normal(size=(P, n))
+    return Sample(sample.examples, labels, sample.query), law
+
+
 def _context(
+    predictor: AbstractPredictor,
     batch: Prompt,
     n: int,
-    answers: Float[np.ndarray, " prompts"],
-    weights: Float[np.ndarray, "draws prompts"],
     task: AbstractTask,
+    noise: float | None,
+    rivals: Sequence[Row],
     others: Mapping[str, AbstractPredictor],
+    resolution: float,
+    keys: Any,
 ) -> ContextProbe:
-    target = np.asarray(batch.target, float)
-    moments = Moments.of(batch, n)
-    spectra = {"inputs": moments.spectra()}
+    P, ask, sample = len(batch.target), asking(predictor), Sample.of(batch, n)
+    answers = predictions(predictor, batch, [n])[:, 0]
+    weights = bootstrap_weights(keys[1], P)
+    verdict = verdict_of(ask, sample, task, rivals, resolution, keys[6], answers)
+    beside = None
+    if noise is not None:
+        more, law = _beside(task, noise, sample, keys[7])
+        beside = verdict_of(ask, more, law, rivals, resolution, keys[7])
+    target, sizes = np.asarray(batch.target, float), sizes_of(answers)
+    moments = sample.moments
+    spectra = {"inputs": sample.spectra}
     root = whitening(task)
     if root is not None:
-        spectra["whitened"] = moments.under(root).spectra()
-    filters = {m: fit_filter(one, answers, weights) for m, one in spectra.items()}
-    family = choose(moments, answers, weights, task)
+        spectra["whitened"] = sample.under(root).spectra
+    # Large answers are brought down, in a filter by their parts.
+    filters = {
+        metric: fit_filter(one.scaled(sizes), answers * sizes, weights)
+        for metric, one in spectra.items()
+    }
     metric = max(filters, key=lambda m: filters[m].r2.value)
     # A metric must earn its place; where all explain the same, the inputs' own stays.
     if filters[metric].r2.value - filters["inputs"].r2.value < 1e-4:
         metric = "inputs"
-    curve = filters[metric]
-    if family.fit.metric == metric and family.fit.distance.value < _EXACT:
-        curve = _exact(curve, family.fit)
-    logs = np.log(spectra[metric].present)
-    counts, edges = np.histogram(logs, _BINS)
+    closest = own = None
+    if verdict.fit is not None:
+        theirs = verdict.fit.member.predict(sample)
+        scaled = spectra[metric].scaled(sizes)
+        closest = fit_filter(scaled, theirs * sizes, weights[:2]).value
+    if verdict.verdict != "is":
+        lighter = Moments(
+            moments.gram, moments.correlation, moments.query * sizes[:, None], n
+        )
+        starts = () if root is None else (root,)
+        own = fit_preconditioner(
+            lighter, answers * sizes, weights, starts=starts, whitening=root
+        )
+    counts, edges = np.histogram(np.log(spectra[metric].present), _BINS)
 
     def distance(other: AbstractPredictor) -> Interval:
         theirs = predictions(other, batch, [n])[:, 0]
-        return ratio((answers - theirs) ** 2, answers**2, weights)
+        gap = (sizes * (answers - theirs)) ** 2
+        return ratio(gap, (sizes * answers) ** 2, weights)
 
-    solved = spectra["inputs"].least_squares()
+    errors = (answers - target) ** 2
+    error = ratio(errors, target**2, weights)
+    heavy = bool(np.max(errors) > largest_share(P) * np.sum(errors) > 0)
+    heavy = heavy and error.value > 1e-9
+    if heavy:
+        error = _by_mixture(predictor, task, n, keys[1]) or error
+    few = Sample(*(a[:TESTS] for a in (sample.examples, sample.labels, sample.query)))
     return ContextProbe(
         n,
-        ratio((answers - target) ** 2, target**2, weights),
-        ratio((solved - target) ** 2, target**2, weights),
+        verdict,
+        beside,
+        error,
+        ratio((spectra["inputs"].least_squares() - target) ** 2, target**2, weights),
+        heavy,
         {name: distance(other) for name, other in others.items()},
         metric,
-        curve,
-        _closest(curve, family.fit, metric, spectra[metric], weights),
+        filters[metric],
+        closest,
         {m: one.r2 for m, one in filters.items()},
-        _preconditioner(moments, answers, weights, family, root),
-        family,
+        own,
+        locality(ask, few, other_labels(few, task, keys[1])),
         np.exp(edges),
         counts.astype(float),
     )
 
 
-def _exact(curve: Filter, fit: FamilyFit) -> Filter:
-    """The filter of a family that leaves nothing, in place of a spline's."""
-    value = _curve(curve, fit)
-    if value is None or curve.coefficients is not None:
-        return curve
-    away = fit.distance
-    r2 = Interval(1 - away.value, 1 - away.upper, 1 - away.lower)
-    return Filter(curve.eigenvalues, value, value, value, r2)
-
-
-def _closest(curve, fit: FamilyFit, metric: str, spectra: Spectra, weights):
-    """The filter of a fitted family, or what looks like it through the same glasses."""
-    value = _curve(curve, fit) if fit.metric == metric else None
-    if value is None:
-        value = fit_filter(spectra, fit.predictions, weights[:2]).value
-    return value
-
-
-def _curve(curve: Filter, fit: FamilyFit) -> Float[np.ndarray, " knots"] | None:
-    places = Spectra(curve.eigenvalues[:, None], np.zeros((len(curve.value), 1)))
-    curve_at = curve_of(fit.name, fit.steps, fit.free, places)
-    # Newton's method depends on the trace too, which single eigenvalues do not have.
-    if curve_at is None or fit.name == "Newton":
+def _by_mixture(
+    predictor: AbstractPredictor, task: AbstractTask, n: int, key: PRNGKeyArray
+) -> Interval | None:
+    """The error from prompts among which rare ones are frequent; None if unknown."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HeavyTails)
+        found = prompt_average(
+            _squares, task, predictor, examples=n, prompts=_OF_MIXTURE, key=key
+        )
+    (mean, size), (error, _) = found.mean, found.standard_error
+    if not np.isfinite(mean):
         return None
-    return curve_at(fit.theta)[0][:, 0]
+    value, spread = float(mean / size), 1.645 * float(error / size)
+    return Interval(value, max(value - spread, 0.0), value + spread)
 
 
-def _preconditioner(moments, answers, weights, family, root) -> Preconditioner | None:
-    """The model's own matrix, sought from I, from Λ^{−½} and from the steps' matrix."""
-    starts = [] if root is None else [root]
-    name = "preconditioned gradient descent"
-    fit = next((one for one in family.fits if one.name == name), None)
-    if fit is not None:
-        values, vectors = np.linalg.eigh(np.asarray(fit.parameters["preconditioner"]))
-        if values[0] > 1e-6 * values[-1]:
-            starts.append((vectors * np.sqrt(values)) @ vectors.T)
-    return fit_preconditioner(
-        moments, answers, weights, starts=tuple(starts), whitening=root
-    )
+def _squares(prompt: Prompt, predictor: AbstractPredictor):
+    return (predictor(prompt) - prompt.target) ** 2, prompt.target**2
 
 
 def _task(
@@ -338,7 +457,7 @@ def _task(
 
 
 def _contexts(
-    contexts: Sequence[int] | None, d: int, longest: int | None, trained: int | None
+    contexts: Sequence[int] | None, d: int, longest: float | None, trained: int | None
 ) -> tuple[int, ...]:
     if contexts is None:
         # Not past what the model has seen: that is a shift, and measured as one.
@@ -348,14 +467,14 @@ def _contexts(
         wanted = [read(n, Natural, "contexts") for n in contexts]
         require(bool(wanted), "contexts", "at least one length", "none")
     if longest is not None:
-        rule = f"at most {longest}, the model's longest context"
+        rule = f"at most {longest:g}, the model's longest context"
         require(max(wanted) <= longest, "contexts", rule, max(wanted))
     return tuple(sorted(set(wanted)))
 
 
-def _lengths(longest: int) -> tuple[int, ...]:
+def _lengths(longest: int) -> list[int]:
     """About ten lengths up to the longest, closer together at the start."""
-    return tuple(sorted({round(n) for n in np.geomspace(1, longest, 10)}))
+    return sorted({round(n) for n in np.geomspace(1, longest, 10)})
 
 
 @eqx.filter_jit

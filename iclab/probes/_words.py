@@ -1,36 +1,33 @@
-"""A probe in words: tasks, families, and the summary on one screen."""
+"""A probe in words: tasks, verdicts, and the summary on one screen."""
 
 from typing import TYPE_CHECKING
 
-import jax.numpy as jnp
 import numpy as np
 
-from iclab.algorithms import (
-    GradientDescent,
-    GradientDescentPlusPlus,
-    IterativeNewton,
-    LeastSquares,
-    PreconditionedGradientDescent,
-    Ridge,
-    Zero,
-)
-from iclab.core import AbstractPredictor
 from iclab.probes._bootstrap import Interval
+from iclab.probes._families import MATRIX
 from iclab.probes._filter import Filter
 from iclab.probes._layers import Layers
-from iclab.probes._selection import NAMED, FamilyChoice, FamilyFit
 from iclab.probes._shifts import Shift
-from iclab.probes._symmetries import Influence
+from iclab.probes._verdict import KIND, NAMED, FamilyFit, Verdict
 from iclab.show import counted, number, share
 from iclab.tasks import AbstractTask, LinearRegression, RandomCovariance
 
 if TYPE_CHECKING:
-    from iclab.probes._probe import Probe
+    from iclab.probes._probe import ContextProbe, Probe
 
-# Violations below this share are round-off of a model in float32.
+# Shares below this are round-off of a model in float32.
 _NOTHING = 1e-6
-# Violations worth a sentence, and how close to 1 a λg is a solution.
-_SEEN, _SOLVED = 0.01, 0.1
+# What a broken test says of a model.
+_BROKEN = {
+    "zero labels": "labels of zero are not answered with zero",
+    "label sums": "it is not linear in the labels",
+    "label scale": "it does not scale with the labels",
+    "order": "the order of the examples matters",
+    "rotation": "it sees the coordinates of the inputs",
+    "signs": "it tells (x, y) from (−x, −y), as local methods do",
+    "query sums": "it is not linear in the query",
+}
 
 
 def task_words(task: AbstractTask) -> str:
@@ -50,69 +47,47 @@ def task_words(task: AbstractTask) -> str:
     return type(task).__name__
 
 
-def as_predictor(fit: FamilyFit, context: int) -> AbstractPredictor | None:
-    """The fitted member itself, where the classical algorithms have it."""
-    p, k = fit.parameters, fit.steps
-    if fit.metric != "inputs":
-        return None
-    match fit.name:
-        case "zero":
-            return Zero()
-        case "least squares":
-            return LeastSquares()
-        case "averaging":
-            return GradientDescent(jnp.array([p["step"]]))
-        case "ridge":
-            return Ridge(context * p["tau"])
-        case "Newton":
-            assert k is not None
-            return IterativeNewton(k)
-        case "gradient descent":
-            sizes = p["step_sizes"] if fit.free else [p["step"]] * (k or 1)
-            return None if sizes is None else GradientDescent(jnp.array(sizes))
-        case "GD++":
-            eta = p["step_sizes"] if fit.free else [p["step"]] * (k or 1)
-            beta = (
-                p["contractions"] if fit.free else [p["contraction"]] * (len(eta) - 1)
-            )
-            return GradientDescentPlusPlus(jnp.array(eta), jnp.array([*beta, 0.0]))
-        case "preconditioned gradient descent":
-            Q, eta = jnp.array(p["preconditioner"]), jnp.array(p["step_sizes"])
-            return PreconditionedGradientDescent(Q, eta)
-    return None
-
-
 def family_words(fit: FamilyFit) -> str:
-    """A member of a family with its parameters: `ridge, τ = 0.1`."""
-    p, words = fit.parameters, fit.name
-    many = lambda values: ", ".join(f"{value:.3g}" for value in values)  # noqa: E731
-    match fit.name:
-        case "averaging":
-            words = f"averaging (one step of {p['step']:.3g})"
-        case "ridge":
-            words = f"ridge, τ = {p['tau']:.3g}"
-        case "gradient flow":
-            words = f"gradient flow, time {p['time']:.3g}"
-        case "Newton":
-            words = f"Newton, {p['iterations']} iterations"
-        case "gradient descent" | "GD++" if "step" in p:
-            words = f"{fit.name}, {p['steps']} steps of {p['step']:.3g}"
-        case "gradient descent" | "GD++" if p["step_sizes"]:
-            words = f"{fit.name}, steps {many(p['step_sizes'])}"
-        case "gradient descent":
-            words = f"gradient descent, {p['steps']} steps (a polynomial)"
-        case "preconditioned gradient descent":
-            words = f"gradient descent with a matrix, {counted(p['steps'], 'step')}"
-    return words if fit.metric == "inputs" else f"{words} ({fit.metric})"
+    """A member of a family with its parameters: `ridge, tau 0.1`."""
+    parts, shown = [fit.name], dict(fit.parameters)
+    if fit.name == MATRIX:
+        count = 1 + sum(name.startswith("step") for name in shown)
+        parts, shown = [f"{fit.name}, {counted(count, 'step')}"], {}
+    for name, value in list(shown.items())[:6]:
+        if name in ("steps", "iterations", "passes", "components", "neighbours"):
+            parts.append(f"{value} {name if value != 1 else name[:-1]}")
+        else:
+            parts.append(f"{name} {number(float(value), 3)}")
+    words = ", ".join(parts)
+    return words if fit.metric == "inputs" else f"{words} (whitened)"
 
 
-def verdict_words(choice: FamilyChoice) -> str:
+def verdict_words(found: Verdict) -> str:
     """The verdict in a phrase."""
-    fit, away = choice.fit, choice.fit.distance.value
-    if choice.name == "none":
-        return f"none (closest: {family_words(fit)}, {share(away)} away)"
-    how = "exactly" if away < _NOTHING else f"{share(away)} away"
-    return f"{family_words(fit)}, {how}"
+    fit = found.fit
+    if fit is None:
+        reason = none_words(found)
+        return f"none ({reason})" if reason else "none"
+    if found.verdict == "is":
+        exact = fit.distance.upper < _NOTHING
+        away = "" if exact else f", to {_with_interval(fit.distance)}"
+        return f"is {family_words(fit)}{away}"
+    away = _with_interval(fit.distance)
+    return f"closest to {family_words(fit)}: {away} away"
+
+
+def none_words(found: Verdict) -> str:
+    """Why no family is named."""
+    far = [t for t in found.tests if t.violation.lower / 2 > KIND]
+    left = next((one for one in found.fits if one.excluded == ()), None)
+    if left is not None and left.distance.value <= 1:
+        return f"nothing is within {share(NAMED)}: nearest {left.name}," + (
+            f" {share(left.distance.value)} away"
+        )
+    worst = sorted(far, key=lambda t: -t.violation.value)[:2]
+    return "; ".join(
+        f"{_BROKEN[one.name]}, {share(one.violation.value)}" for one in worst
+    )
 
 
 def _with_interval(found: Interval) -> str:
@@ -124,23 +99,16 @@ def _with_interval(found: Interval) -> str:
 def _change(found: Interval) -> str:
     """How much predictions change, in mean square."""
     if found.value < 10:
-        return f"changed by {_with_interval(found)}"
+        return _with_interval(found)
     ends = f"{number(found.lower, 2)}–{number(found.upper, 2)}"
-    return f"the squared prediction grows {number(found.value, 2)}-fold ({ends})"
-
-
-def _outlier(found: Influence) -> str:
-    linear = found.linearity.value
-    other = f"{linear:.2g} of what a linear method does"
-    other = "a linear method: the same" if abs(linear - 1) < 0.005 else other
-    return f"{found.change.value:.2g}-fold ({other})"
+    return f"{number(found.value, 2)}-fold ({ends})"
 
 
 def summary(probe: "Probe") -> str:
-    """One screen: verdicts and a table."""
+    """One screen: a headline, a table, and what stands out."""
     lines = [f"{probe.model}: d = {probe.dimension}, {probe.task}", ""]
     head = ("context", "error", "least sq.", "filter R²", "λg at λ small … large")
-    lines.append("{:>7}  {:>9}  {:>9}  {:>9}  {:<31}  algorithm".format(*head))
+    lines.append("{:>7}  {:>9}  {:>9}  {:>9}  {:<31}  verdict".format(*head))
     for one in probe.contexts:
         places = np.linspace(
             0, len(one.filter.value) - 1, min(5, len(one.filter.value))
@@ -148,7 +116,10 @@ def summary(probe: "Probe") -> str:
         values = " ".join(f"{one.filter.value[round(i)]:5.2f}" for i in places)
         numbers = (one.error.value, one.least_squares.value, one.filter.r2.value)
         row = "{:>7}  {:>9.3g}  {:>9.3g}  {:>9.4f}".format(one.context, *numbers)
-        lines.append(f"{row}  {values:<31}  {verdict_words(one.family)}")
+        lines.append(f"{row}  {values:<31}  {verdict_words(one.verdict)}")
+        if one.other_noise is not None:
+            text = f"with noise {probe.noise:g}" if probe.noise else "without noise"
+            lines.append(f"{'':>72} {text}: {verdict_words(one.other_noise)}")
     found = findings(probe)
     lines += ["", *(f"  {line}" for line in found)] if found else []
     lines += ["", f"  With {probe.main} examples:"]
@@ -156,50 +127,71 @@ def summary(probe: "Probe") -> str:
     return "\n".join(lines)
 
 
+def headline(probe: "Probe") -> str | None:
+    """One sentence if the verdicts of all contexts agree."""
+    verdicts = [one.verdict for one in probe.contexts]
+    first = verdicts[-1]
+    if len(verdicts) < 2 or len({(v.verdict, v.name) for v in verdicts}) > 1:
+        return None
+    lengths = ", ".join(str(one.context) for one in probe.contexts)
+    if first.fit is None:
+        return f"No family describes it with {lengths} examples."
+    word = "is" if first.verdict == "is" else "is closest to"
+    return f"It {word} {first.name} with {lengths} examples."
+
+
 def findings(probe: "Probe") -> list[str]:
     """What stands out, as sentences."""
     here = probe.at_main
-    found = [*_of_filter(here.filter)]
-    broken = {one.name: one.violation for one in probe.symmetries}
-    labels = max(broken["label scale"].value, broken["label sums"].value)
-    if labels > _SEEN:
-        linearity = probe.influence.linearity.value
+    one = headline(probe)
+    found = [] if one is None else [one]
+    found += _of_filters(probe)
+    for test in here.verdict.tests:
+        if test.broken and test.violation.lower > 1e-3:
+            words = _BROKEN[test.name]
+            away = _with_interval(test.violation)
+            found.append(f"{words[0].upper()}{words[1:]}: {away}.")
+    if here.verdict.rest is not None:
         found.append(
-            f"It is not linear in the labels ({share(labels)} of its predictions), and"
-            f" an outlier changes them by {linearity:.2g} of what a linear method does."
+            f"What is left of it is no noise: {here.verdict.rest} explains part of it."
         )
-    if broken["order"].lower > _SEEN:
+    if here.far < 0.2 and probe.main > 3:
         found.append(
-            f"The order of the examples matters ({share(broken['order'].value)})."
+            f"Near examples decide: labels of the far half make {share(here.far)} of"
+            " what all do."
         )
     if probe.layers is not None:
         found += _of_layers(probe.layers)
     found += [line for one in probe.shifts for line in _of_context(one, probe)]
-    if all(one.family.name == "none" for one in probe.contexts):
-        found.append(
-            f"A family is named when all but {share(NAMED)} of the predictions are its."
-        )
+    found += [
+        f"With {c.context} examples a few prompts carry the error."
+        for c in probe.contexts
+        if c.heavy
+    ]
+    found += probe.notes
+    found += [f"Not measured: {line}." for line in probe.missing]
     return found
 
 
-def _of_filter(curve: Filter) -> list[str]:
-    """Where it solves, and what it drops."""
-    h, lam = curve.value, curve.eigenvalues
-    known = curve.upper - curve.lower <= 1
-    solved = known & (np.abs(h - 1) <= _SOLVED)
-    # The largest eigenvalue is rare: its value may stand apart.
-    if not np.any(solved[-2:]):
-        return []
-    if np.all(solved[known]):
-        return ["It solves along every eigenvalue: λg is within 10 % of 1."]
-    first = int(np.flatnonzero(solved)[-1])
-    while first > 0 and solved[first - 1]:
-        first -= 1
-    found = f"It solves along eigenvalues above {lam[first]:.2g} (λg within 10 % of 1)"
-    dropped = np.flatnonzero(known & (h < 0.5))
-    if len(dropped) and dropped[-1] < first:
-        found += f" and drops those below {lam[dropped[-1]]:.2g} (λg under ½)"
-    return [f"{found}."]
+def _of_filters(probe: "Probe") -> list[str]:
+    """From which eigenvalues on it solves, context by context; or nothing."""
+
+    def of(one: "ContextProbe") -> str | None:
+        curve: Filter = one.filter
+        if curve.solved is None or curve.r2.value < 0.9:
+            return None
+        ends = f"{number(curve.solved.lower, 2)}–{number(curve.solved.upper, 2)}"
+        return f"{number(curve.solved.value, 2)} ({ends}) with {one.context} examples"
+
+    said = [words for one in probe.contexts if (words := of(one)) is not None]
+    every = all(
+        one.filter.solved is not None
+        and one.filter.solved.value <= one.filter.eigenvalues[0] * 1.5
+        for one in probe.contexts
+    )
+    if every:
+        return ["λg is within 10 % of 1 along every eigenvalue."]
+    return [f"λg is within 10 % of 1 from λ = {', '.join(said)}."] if said else []
 
 
 def _of_layers(found: Layers) -> list[str]:
@@ -209,14 +201,11 @@ def _of_layers(found: Layers) -> list[str]:
     if np.max(gains, initial=0.0) < np.log(1.2):
         return []
     best = int(np.argmax(gains)) + 1
-    pairs = (("gradient descent", found.descent), ("Newton's method", found.newton))
-    name, one = max(pairs, key=lambda pair: np.max(pair[1].value[best]))
-    j = int(np.argmax(one.value[best]))
-    count = counted(int(one.steps[j]), "step")
+    verdict = found.layers[best].verdict
+    words = "" if verdict is None else f": {verdict_words(verdict)}"
     return [
         f"Block {best} of {len(errors) - 1} does most: a read-out's error falls from"
-        f" {errors[best - 1]:.2g} to {errors[best]:.2g}, most like {count}"
-        f" of {name} (agreement {one.value[best, j]:.2f})."
+        f" {errors[best - 1]:.2g} to {errors[best]:.2g}{words}."
     ]
 
 
@@ -238,21 +227,18 @@ def _of_context(one: Shift, probe: "Probe") -> list[str]:
 
 def _numbers(probe: "Probe") -> list[str]:
     here = probe.at_main
+    verdict, fit = here.verdict, here.verdict.fit
     found = []
-    fit = here.family.fit
-    if fit.intervals:
+    if fit is not None and fit.intervals:
         inside = [
-            f"{name} in [{low:.3g}, {high:.3g}]"
+            f"{name} in [{number(low, 3)}, {number(high, 3)}]"
             for name, (low, high) in fit.intervals.items()
-            if np.isscalar(low) and name != "penalty"
         ]
-        found += [f"- {fit.name}: {', '.join(inside)}"] if inside else []
-    if here.family.close:
-        found.append(f"- as close within the error: {', '.join(here.family.close)}")
-    unexplained = max(1 - here.filter.r2.value, 0.0)
-    found.append(
-        f"- {share(unexplained)} of its predictions are explained by no filter"
-    )
+        found.append(f"- {fit.name}: {', '.join(inside)}")
+    if verdict.close:
+        found.append(f"- cannot be told from it: {', '.join(verdict.close)}")
+    rest = max(1 - here.filter.r2.value, 0.0)
+    found.append(f"- {share(rest)} of its predictions are explained by no filter")
     own = here.preconditioner
     if own is not None and own.earned:
         apart = own.departure
@@ -260,26 +246,30 @@ def _numbers(probe: "Probe") -> list[str]:
             f"- a matrix of its own explains {share(own.gain.value)} more: ‖Q − I‖/√d ="
             f" {apart.value:.2g} ({apart.lower:.2g}–{apart.upper:.2g})"
         )
-    broken = [s for s in probe.symmetries if s.violation.value > _NOTHING]
-    kept = [s.name for s in probe.symmetries if s.violation.value <= _NOTHING]
+    kept = [one.name for one in verdict.tests if not one.broken]
     if kept:
-        found.append(f"- keeps to within round-off: {', '.join(kept)}")
-    for one in broken:
-        found.append(f"- {one.name}: {_change(one.violation)}")
-    found.append(
-        f"- one outlier of 10 σ changes the prediction {_outlier(probe.influence)}"
-    )
-    found.append(
-        f"- not linear in the query by {_with_interval(probe.weights.nonlinearity)};"
-        " weights differ from"
-        + ",".join(
-            f" {name}'s by {share(one.value)}"
-            for name, one in probe.weights.distances.items()
+        found.append(f"- passes to within round-off: {', '.join(kept)}")
+    for one in verdict.tests:
+        if one.broken:
+            found.append(f"- fails {one.name}: {_with_interval(one.violation)}")
+    for one in probe.extrapolations:
+        found.append(f"- {one.name} (off the law): {one.meaning} {_change(one.change)}")
+    if probe.weights is not None:
+        found.append(
+            f"- not linear in the query by {_with_interval(probe.weights.nonlinearity)}"
+            "; weights differ from"
+            + ",".join(
+                f" {name}'s by {share(one.value)}"
+                for name, one in probe.weights.distances.items()
+            )
         )
-    )
+    for name, away in here.against.items():
+        found.append(f"- {name}: {_with_interval(away)} away")
     if probe.layers is not None:
-        errors = ", ".join(f"{one.error.value:.3g}" for one in probe.layers.layers)
-        found.append(f"- error read after 0, 1, … blocks: {errors}")
+        for one in probe.layers.layers:
+            words = "" if one.verdict is None else f", {verdict_words(one.verdict)}"
+            count = counted(one.blocks, "block")
+            found.append(f"- read after {count}: error {one.error.value:.3g}{words}")
     for one in probe.shifts:
         pairs = zip(one.setting, one.error, strict=True)
         values = ", ".join(f"{x:g}: {e:.2g}" for x, e in pairs)

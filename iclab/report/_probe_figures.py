@@ -1,5 +1,7 @@
 """Pictures of a probe: filters, layers and shifts."""
 
+import io
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from iclab.show import panel, svg
+from iclab.show import panel, share, svg
 from iclab.show.palette import (
     BACKDROP,
     BLACK,
@@ -23,19 +25,79 @@ from iclab.show.palette import (
 )
 
 _LAYERS = (GREY, SKY, GREEN, ORANGE, VERMILION, PURPLE, BLUE, BLACK)
-_WIDTH = 10.0
+_WIDTH, _COLUMN = 10.0, 3.4
+# Distances below are drawn here.
+_LEAST = 1e-9
 
 
 def draw(record: Mapping[str, Any]) -> dict[str, bytes]:
     """SVG files by name."""
     found = {
         "filter.svg": _filters(record),
-        "shifts.svg": _shifts(record),
-        "shift_filters.svg": _shift_filters(record),
     }
+    if record["shifts"]:
+        found["shifts.svg"] = _shifts(record)
+        found["shift_filters.svg"] = _shift_filters(record)
     if record["layers"] is not None:
         found["layers.svg"] = _layers(record)
-    return {name: svg(picture).encode() for name, picture in found.items()}
+    files = {name: svg(picture).encode() for name, picture in found.items()}
+    return {**files, "figure.pdf": _column(record)}
+
+
+def _column(record: Mapping[str, Any]) -> bytes:
+    """One column for a paper: filter, named family, distances, caption with numbers."""
+    one = next(c for c in record["contexts"] if c["context"] == record["main_context"])
+    curve, family = one["filter"], one["family"]
+    lam = np.array(curve["lambda"])
+    picture = Picture(figsize=(_COLUMN, 4.6))
+    left, right = picture.subplots(2, 1, height_ratios=(3, 2))
+    picture.subplots_adjust(left=0.16, right=0.97, top=0.98, bottom=0.34, hspace=0.5)
+    left.fill_between(lam, curve["lower"], curve["upper"], color=BLUE, alpha=0.25, lw=0)
+    left.plot(lam, _known(curve), "o-", ms=2.5, lw=1, color=BLUE, label="model")
+    if family["filter"] is not None:
+        named = family["name"]
+        left.plot(lam, family["filter"], "--", lw=1, color=VERMILION, label=named)
+    left.axhline(1, color=GREY, lw=0.6, ls=":")
+    _log(left, "x")
+    left.set_ylim(-0.1, 1.5)
+    left.set_xlabel("eigenvalue λ of S", fontsize=7)
+    left.set_ylabel("λg(λ)", fontsize=7)
+    left.legend(fontsize=6.5, frameon=False)
+    left_over = (f for f in one["families"] if f["tested"] and not f["excluded_by"])
+    rows = list(left_over)[:5][::-1]
+    values = np.maximum([f["distance"] for f in rows], _LEAST)
+    ends = np.maximum([f["distance_interval"] for f in rows], _LEAST)
+    spread = np.abs(ends.T - values)
+    right.errorbar(values, range(len(rows)), xerr=spread, fmt="o", ms=2.5, color=BLUE)
+    right.set_yticks(range(len(rows)), [f["name"][:26] for f in rows], fontsize=5.5)
+    right.set_xscale("log")
+    right.set_xlabel("distance, share of E ŷ²", fontsize=7)
+    right.axvline(one["resolution"], color=GREY, lw=0.6, ls=":")
+    right.set_ylim(-0.6, max(len(rows), 1) - 0.4)
+    box = right.get_position()
+    right.set_position((0.44, box.y0, 0.53, box.height))
+    for axis in (left, right):
+        axis.tick_params(labelsize=6)
+        axis.spines[["top", "right"]].set_visible(False)
+    picture.text(0.02, 0.01, caption(record), fontsize=6, va="bottom")
+    file = io.BytesIO()
+    picture.savefig(file, format="pdf", metadata={"CreationDate": None})
+    return file.getvalue()
+
+
+def caption(record: Mapping[str, Any]) -> str:
+    """The caption of the column, with the numbers of the tests."""
+    one = next(c for c in record["contexts"] if c["context"] == record["main_context"])
+    tests = ", ".join(f"{n} {share(t['violation'])}" for n, t in one["tests"].items())
+    text = (
+        f"{record['model']} ({record['task']}, d = {record['dimension']},"
+        f" {one['context']} examples): {one['sentence']}. Top: filter, 90 % band,"
+        f" R² = {one['filter']['r2']:.4f}. Bottom: distances of the families that the"
+        f" tests leave, with 90 % intervals, on prompts that were not fitted to"
+        f" ({record['prompts']} prompts in all; dotted: resolution"
+        f" {share(one['resolution'])}). Tests, E(Δŷ)²/E ŷ²: {tests}."
+    )
+    return "\n".join(textwrap.wrap(text, 82))
 
 
 def _log(axis: Axes, which: str) -> None:
@@ -78,8 +140,9 @@ def _filters(record: Mapping[str, Any]) -> Picture:
         height = 0.45 * counts / counts.max()
         axis.stairs(height, edges, fill=True, color=BACKDROP, label="spectrum of S")
         axis.axhline(1, color=GREY, lw=1, ls=":", label="least squares")
-        label = f"closest: {family['closest']}"
-        axis.plot(lam, family["filter"], color=VERMILION, ls="--", label=label)
+        if family["filter"] is not None:
+            label = f"{one['verdict']}: {family['name']}"
+            axis.plot(lam, family["filter"], color=VERMILION, ls="--", label=label)
         band = (curve["lower"], curve["upper"])
         axis.fill_between(lam, *band, color=BLUE, alpha=0.22, lw=0, label="90 % band")
         axis.plot(lam, _known(curve), "o-", ms=3.5, color=BLUE, label="the model")
@@ -101,10 +164,8 @@ def _known(curve: Mapping[str, Any]) -> np.ndarray:
 def _layers(record: Mapping[str, Any]) -> Picture:
     found = record["layers"]
     states = found["layers"]
-    picture = Picture(figsize=(_WIDTH, 6.4), layout="constrained", dpi=120)
-    halves: Any = picture.subfigures(2, 1)
-    upper, lower = halves
-    left, right = upper.subplots(1, 2)
+    picture = Picture(figsize=(_WIDTH, 3.2), layout="constrained", dpi=120)
+    left, right = picture.subplots(1, 2)
     blocks = [one["blocks"] for one in states]
     panel(left, "Error of a read-out", "blocks passed", "E(ŷ − y)² / E y²")
     for name, color, label in (
@@ -133,24 +194,6 @@ def _layers(record: Mapping[str, Any]) -> Picture:
     right.set_ylim(-0.3, 1.6)
     if right.get_legend_handles_labels()[0]:
         right.legend(fontsize=8.5, frameon=False)
-    pair = lower.subplots(1, 2)
-    for axis, name, title in (
-        (pair[0], "descent", "Agreement with gradient descent"),
-        (pair[1], "newton", "Agreement with Newton's method"),
-    ):
-        matrix, steps = np.array(found[name]["value"]), found[name]["steps"]
-        axis.imshow(matrix, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-        for (i, j), entry in np.ndenumerate(matrix):
-            color = "white" if entry > 0.6 else "black"
-            text = f"{entry:.2f}".replace("0.", ".") if entry < 0.995 else "1"
-            axis.text(j, i, text, ha="center", va="center", fontsize=7.5, color=color)
-        axis.set_title(title, fontsize=10.5, loc="left")
-        axis.set_xticks(range(matrix.shape[1]), steps, fontsize=8.5)
-        axis.set_yticks(range(len(blocks)), blocks, fontsize=8.5)
-        word = "steps" if name == "descent" else "iterations"
-        axis.set_xlabel(f"{word} of the algorithm", fontsize=9.5)
-        axis.set_ylabel("blocks passed", fontsize=9.5)
-        axis.spines[:].set_visible(False)
     return picture
 
 

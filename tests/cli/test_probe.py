@@ -19,8 +19,6 @@ FUNCTIONS = '''
 import numpy as np
 from beside import HALF
 
-calls = []
-
 def predict(X, y, q):
     """One step of gradient descent of size ½."""
     return HALF * np.einsum("bnd,bn,bd->b", X, y, q) / X.shape[1]
@@ -33,10 +31,6 @@ def nan(X, y, q):
 
 def raises(X, y, q):
     raise RuntimeError("no device\\nat all")
-
-def moody(X, y, q):
-    calls.append(1)
-    return np.full(len(y), float(len(calls)))
 
 three = 3
 '''
@@ -67,9 +61,11 @@ def test_a_function_in_a_file(folder, capsys):
     words += ["--against", "ridge:0.5", "--out", "page", "--json"]
     assert main(["probe", *words]) == 0
     said = capsys.readouterr()
-    steps = ["predictions", "families with 4 examples", "symmetries"]
+    steps = ["families with 4 examples", "off the law"]
     steps += ["implied weights", "shifts"]  # and no layers: a function shows none
-    assert said.err.splitlines() == [f"{i} of 5: {s}" for i, s in enumerate(steps, 1)]
+    lines = [f"{i} of 4: {s}" for i, s in enumerate(steps, 1)]
+    lines.insert(1, "with 4 examples: is averaging, step 0.5")
+    assert said.err.splitlines() == lines
     found = json.loads(said.out)
     assert found["model"] == "mine.py:predict"
     assert found["dimension"] == 2
@@ -85,12 +81,13 @@ def test_a_function_in_a_file(folder, capsys):
     assert here["family"]["parameters"]["step"] == pytest.approx(0.5, rel=1e-6)
     assert here["family"]["distance"] < 1e-9
     assert here["against"]["ridge:0.5"]["distance"] > 0.01
-    assert set(found["symmetries"]) >= {"label scale", "order", "rotation"}
+    assert here["verdict"] == "is"
+    assert set(here["tests"]) >= {"label scale", "order", "rotation"}
     # The page needs nothing but what lies beside it.
     page = (folder / "page" / "index.html").read_text()
-    assert "averaging (one step of 0.5), exactly" in page
+    assert "is averaging, step 0.5" in page
     needed = set(re.findall(r'(?:src|href)="([^"#:]+)"', page))
-    assert {"filter.svg", "shifts.svg", "probe.json", "probe.csv"} <= needed
+    assert {"filter.svg", "shifts.svg", "probe.json", "figure.pdf"} <= needed
     assert all((folder / "page" / name).is_file() for name in needed)
     assert json.loads((folder / "page" / "probe.json").read_text()) == found
     with (folder / "page" / "probe.csv").open() as file:
@@ -137,8 +134,6 @@ BAD = {
     " finite numbers, got 16 of 16 that are not",
     "mine.py:raises --dimension 2": "Foreign.on_batch: `function` raised"
     " RuntimeError: no device at all",
-    "mine.py:moody --dimension 2": "`predictor` must be deterministic, got two"
-    " calls on the same prompts that differ by 1",
     "mine.py:three --dimension 2": "mine.py has no function 'three'",
     "mine.py:predict": "give --dimension: a function does not say it",
     "mine.py:predict --dimension 2 --prompts 3": "`prompts` must be ≥ 64, for intervals"

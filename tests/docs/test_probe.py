@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import pytest
 
 from iclab.core import Foreign
-from iclab.probes import fit_families, spectral_filter
+from iclab.probes import judge, spectral_filter
 from iclab.tasks import LinearRegression
 from tests.assertions import assert_close
 
 PAGE = (Path(__file__).parents[2] / "docs" / "probe.md").read_text(encoding="utf-8")
-IN_TORCH, TWIN, FROM_PYTHON = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+IN_TORCH, RULE, TWIN, FROM_PYTHON = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 def _prompts():
@@ -28,10 +28,11 @@ def test_the_model_in_pytorch():
     names: dict = {}
     exec(IN_TORCH, names)
     prompts = _prompts()
-    found = fit_families(Foreign(names["predict"]), prompts)
+    found = judge(Foreign(names["predict"]), prompts)
     # Its matrix is near a multiple of I, and not it.
-    assert found.name == "preconditioned gradient descent"
-    assert found.fit.steps == 3
+    assert found.fit is not None
+    assert (found.verdict, found.name) == ("closest", "gradient descent with a matrix")
+    assert found.fit.parameters["step 3"] > 0
     assert_close(found.fit.distance.value, 0.006, rtol=0.5)
     assert spectral_filter(Foreign(names["predict"]), prompts).r2.value > 0.98
 
@@ -39,12 +40,21 @@ def test_the_model_in_pytorch():
 def test_its_twin():
     names: dict = {}
     exec(TWIN, names)
-    found = fit_families(Foreign(names["predict"]), _prompts())
-    assert found.name == "gradient descent"
-    assert found.fit.distance.value < 1e-9
-    assert found.fit.steps == 3
+    found = judge(Foreign(names["predict"]), _prompts())
+    assert found.fit is not None
+    assert (found.verdict, found.name) == ("is", "gradient descent")
+    assert found.fit.parameters["steps"] == 3
     assert_close(found.fit.parameters["step"], names["best"], rtol=1e-6)
-    assert f"3 steps of {names['best']:.3g}, exactly" in " ".join(PAGE.split())
+    assert f"3 steps, step {names['best']:.3g}" in " ".join(PAGE.split())
+
+
+def test_a_family_of_your_own():
+    names: dict = {}
+    exec(RULE, names)
+    rule = names["tempered"]
+    true = Foreign(lambda X, y, q: rule(X, y, q, penalty=0.5, steps=2))
+    found = judge(true, _prompts(), families=[rule])
+    assert (found.verdict, found.name) == ("is", "tempered")
 
 
 def test_what_it_calls_is_there():
@@ -55,5 +65,6 @@ def test_what_it_calls_is_there():
             exec(line, {})
     import iclab.probes
 
-    for name in re.findall(r"`(\w+)`", PAGE.partition("exactly")[2].partition("##")[0]):
+    said = PAGE.rpartition("multiple of the identity")[2].partition("##")[0]
+    for name in re.findall(r"`(\w+)`", said):
         assert hasattr(iclab.probes, name), name

@@ -20,6 +20,12 @@ _SCALE = 0.5
 # Ends nearer than this to the least loss, relative to it, are the same.
 _SAME = 1e-6
 
+shares = {
+    "optimal_gd_plus_plus": (
+        "names the point; loss, slope and curvatures are those of the model there"
+    ),
+}
+
 
 @dataclass(frozen=True)
 class Case:

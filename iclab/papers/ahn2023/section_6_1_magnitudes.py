@@ -14,6 +14,12 @@ from iclab.theory import optimal_gd_plus_plus
 
 labels = "‖A₁‖/‖A₀‖", "‖A₂‖/‖A₁‖", "layers that grow"
 
+shares = {
+    "_normalised": (
+        "divides exact moments by powers of n; the moments have two formulas"
+    ),
+}
+
 
 @dataclass(frozen=True)
 class Case:

@@ -21,6 +21,13 @@ from iclab.theory import marchenko_pastur_optimal_steps, optimal_steps
 
 STARTS = {"smoke": 1, "desk": 2, "paper": 5}
 
+shares = {
+    "optimal_steps": (
+        "names the point; slopes there, and where descents end, come from the model"
+    ),
+    "LinearTransformer": "the decoy is the slope of the same model at other steps",
+}
+
 
 @dataclass(frozen=True)
 class Stationary:

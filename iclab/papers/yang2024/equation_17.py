@@ -31,7 +31,15 @@ from iclab.theory import (
     weight_bound,
 )
 
+shares = {
+    "learning_rates": ("gives γ and ζ₀, which both constants are functions of"),
+}
+
 relation = "<="
+
+shares = {
+    "learning_rates": "gives γ, at which both sides are taken",
+}
 
 
 @dataclass(frozen=True)

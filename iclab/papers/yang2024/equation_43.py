@@ -29,7 +29,17 @@ _STATES = 200
 # How far the known part of a bound may be away, in parts.
 _SHARP = 0.02
 
+shares = {
+    "learning_rates": (
+        "sets the rates that descents are run with; norms and ζ₀ are found again"
+    ),
+}
+
 relation = "<="
+
+shares = {
+    "learning_rates": "gives the rates with which the model descends",
+}
 
 
 @dataclass(frozen=True)

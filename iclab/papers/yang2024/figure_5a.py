@@ -29,7 +29,8 @@ def draw(tables: Tables) -> Picture:
     heads = np.array([int(table["heads"]) for table in sorted_tables])
     picture = drawing.sheet(
         5.2,
-        "Four layers on equal budgets: few heads, or those that the budget pays longer",
+        "Four layers on equal budgets: by time few heads win, by operations H decides "
+        "little",
         f"{first['caption']}\nTraining loss: mean over the last 30 steps. Inference "
         r"loss: mean of $\|\hat y-\hat y^\star\|^2/K$ "
         f"over {int(first['tests'])} unseen tasks. "

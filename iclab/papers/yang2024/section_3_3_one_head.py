@@ -27,7 +27,19 @@ _ABOVE = 1.01
 
 _STEPS = 600
 
+shares = {
+    "label_root": ("quoted in the reason"),
+    "representation_optimum": (
+        "training minimises L − L*, which Lemma 5 tests; the prediction fits A"
+    ),
+}
+
 relation = ">="
+
+shares = {
+    "label_root": "is quoted in the reason, and is no part of the number",
+    "representation_optimum": "is quoted in the reason, and is no part of the number",
+}
 
 
 @dataclass(frozen=True)

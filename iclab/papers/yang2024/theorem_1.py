@@ -40,12 +40,22 @@ _SLOWEST = 3.96
 # Below this part of the first gap Â − A is lost in the rounding of Â.
 _FLOOR = 1e-16
 
+shares = {
+    "learning_rates": (
+        "sets the rates that descents are run with, and the unit of their speed"
+    ),
+}
+
 relation = ">="
 
 
 # γ in units of (15), and η_Q in units of 1/L.
 _GAMMAS, _RATES = (1.0, 3.0, 10.0), (1.0, 0.1)
 _STARTS, _TAU = 8, 0.5
+
+shares = {
+    "learning_rates": "gives the rates with which the model descends",
+}
 
 
 @dataclass(frozen=True)

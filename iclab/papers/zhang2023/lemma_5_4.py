@@ -23,6 +23,9 @@ _LARGEST_ERROR = 0.1
 relation = ">="
 
 
+shares = {"largest_initial_scale": "the start, which both speak of"}
+
+
 def cases(scale):
     """Random starts, and two at which most of the proof's inequalities are sharp."""
     even = {f"d={d}, even start of small scale, N=10": even_start(d) for d in (1, 3)}

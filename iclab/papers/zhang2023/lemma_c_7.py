@@ -44,7 +44,7 @@ def measure(case: Setting) -> Measured:
 
 def decoy(case: Setting):
     """A third of what the bracket takes away; a tenth more, where (C.12) is sharp."""
-    if case is _edge():
+    if len(case.theta) == 1 and not case.tight:
         return _bound(case, case.gamma_norm / 3)
     if not case.tight:
         return None

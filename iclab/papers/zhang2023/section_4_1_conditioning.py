@@ -15,6 +15,9 @@ from iclab.theory import largest_initial_scale, lsa_risk, optimal_preconditioner
 _N = _M = 10
 
 
+shares = {"gamma_matrix": "in the start's scale; the flow's end has none of it"}
+
+
 @dataclass(frozen=True)
 class Spectrum:
     """Three eigenvalues in geometric order with this condition number and trace."""

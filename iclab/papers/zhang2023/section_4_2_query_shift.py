@@ -13,6 +13,9 @@ from iclab.papers.zhang2023._simulation import distribution, shifted_task
 _SPECTRUM = "one tiny"
 
 
+shares = {"largest_initial_scale": "the start's scale; the flow's end has none of it"}
+
+
 @dataclass(frozen=True, eq=False)
 class Query:
     """A covariance of the query, seen for some lengths or as the lengths grow."""

@@ -10,14 +10,21 @@ from iclab.algorithms import LeastSquares
 from iclab.core import Prompt
 from iclab.evidence import Measured, rounded
 from iclab.papers.zhang2023._shifted_risk import LENGTHS, exact_risks, sampled_risks
-from iclab.papers.zhang2023._simulation import distribution, shifted_task
+from iclab.papers.zhang2023._simulation import (
+    distribution,
+    preconditioner_error,
+    shifted_task,
+    trained_model,
+)
 from iclab.tasks import LinearRegression
-from iclab.training import trained_lsa
 
 _SPECTRUM = "geometric"
 _SCALES = np.array([-2.0, -0.5, 0.5, 1.0, 2.0])
 # Length of the training prompts where the limit of long prompts is meant.
 _LONG = 10**7
+
+
+shares = {"largest_initial_scale": "the start's scale; the flow's end has none of it"}
 
 
 @dataclass(frozen=True)
@@ -93,17 +100,18 @@ def labels(case: Limit | LeastSquaresFit | Simulated):
 
 def _limit_factors() -> Measured:
     """ŷ/⟨w, x⟩ for one w and x at every scale."""
-    Lambda = np.asarray(distribution(_SPECTRUM, 2).covariance)
-    model = trained_lsa(jnp.asarray(Lambda), _LONG)
+    setting = distribution(_SPECTRUM, _LONG)
+    Lambda, model = np.asarray(setting.covariance), trained_model(setting)
     w, x = np.array([1.0, -0.5, 2.0]), np.array([0.5, 1.0, 1.5])
     gram = _SCALES[:, None, None] ** 2 * Lambda
     query = _SCALES[:, None] * x
     count = np.full(len(_SCALES), _LONG**2)
-    predict = jax.jit(jax.vmap(model.from_moments))
-    answer = predict(gram, gram @ w, gram @ w @ w, query, count)
-    error = (1 + np.trace(Lambda) / np.linalg.eigvalsh(Lambda)[0]) / _LONG
+    of_moments = jax.jit(jax.vmap(model.from_moments))
+    answer = of_moments(gram, gram @ w, gram @ w @ w, query, count)
+    error = preconditioner_error(setting) * np.linalg.norm(Lambda, 2)
+    error += (1 + np.trace(Lambda) / np.linalg.eigvalsh(Lambda)[0]) / _LONG
     error = error * np.linalg.norm(x) * np.linalg.norm(w) / (x @ w) * _SCALES**2
-    reason = f"Γ differs from Λ by order 1/N, N={_LONG:,}"
+    reason = f"Γ differs from Λ by order 1/N, N={_LONG:,}; where the flow stopped"
     return Measured(np.asarray(answer) / (query @ w), error, reason)
 
 

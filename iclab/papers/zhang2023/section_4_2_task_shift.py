@@ -13,6 +13,9 @@ from iclab.papers.zhang2023._simulation import distribution, shifted_task
 _SPECTRUM = "geometric"
 
 
+shares = {"largest_initial_scale": "the start's scale; the flow's end has none of it"}
+
+
 @dataclass(frozen=True, eq=False)
 class Labels:
     """Fixed weights and label noise, seen for some lengths or as the lengths grow."""
