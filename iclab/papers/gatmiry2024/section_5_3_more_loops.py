@@ -42,7 +42,7 @@ def predict(case: Exact):
 
 
 def decoy(case: Exact):
-    """One example more; of drawn prompts the limit d/n fixed, without large eigenvalues.
+    """One example more; of drawn prompts the limit of many inputs, d/n fixed.
 
     In that limit no eigenvalue exceeds 2/a⋆.
     """
