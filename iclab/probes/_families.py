@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from iclab.core import checked, require
+from iclab.core import checked, refuse, require
 from iclab.probes._spectra import Sample, Spectra
 
 _STEPS = (*range(2, 17), 20, 24, 32, 40, 50, 64, 100)
@@ -84,7 +84,16 @@ class Family:
 
         def predict(s: Sample, **chosen: Any) -> Float[np.ndarray, " prompts"]:
             arrays = (np.array(a) for a in (s.examples, s.labels, s.query))
-            return np.asarray(self.predict(*arrays, **chosen), float)
+            try:
+                found = np.asarray(self.predict(*arrays, **chosen), float)
+            except Exception as error:
+                words = " ".join(f"{type(error).__name__}: {error}".split())
+                refuse(f"the family {self.name!r} raised {words}")
+            P = s.labels.shape[0]
+            rule = f"a family that returns shape ({P},), a number a prompt"
+            shape = f"shape {found.shape} from {self.name!r}"
+            require(found.shape == (P,), "families", rule, shape)
+            return found
 
         return Row(self.name, "your own", predict, ranges)
 
