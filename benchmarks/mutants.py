@@ -156,120 +156,52 @@ def install(mutant: Mutant) -> None:
 
 # Which claims reach a function: a graph of the names that each definition mentions.
 
-Node = tuple[str, str]
-
 
 @functools.cache
-def _tree(module: str) -> ast.Module | None:
+def reached(id: str) -> Mapping[tuple[str, str], int]:
+    """Every definition that a claim's file leads to, and in how many steps."""
+    from iclab.papers import definitions_behind, module_name, select
+
+    (entry,) = select([id])
+    module = module_name(entry)
+    tree = ast.parse(_file(module).read_text(encoding="utf-8"))
+    nodes = [one for one in tree.body if isinstance(one, ast.FunctionDef)]
+    names = [*(node.name for node in nodes), "CLAIM"]
+    return definitions_behind(*((module, name) for name in names))
+
+
+def _file(module: str) -> Path:
     path = PACKAGE.parent / Path(*module.split("."))
-    for one in (path.with_suffix(".py"), path / "__init__.py"):
-        if one.exists():
-            return ast.parse(one.read_text(encoding="utf-8"))
-    return None
-
-
-@functools.cache
-def _imports(module: str) -> dict[str, Node]:
-    """Names that a module imports from the package, and where they come from."""
-    found, tree = {}, _tree(module)
-    if tree is None:
-        return found
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("iclab"):
-            for alias in node.names:
-                found[alias.asname or alias.name] = (node.module, alias.name)
-    return found
-
-
-@functools.cache
-def _definitions(module: str) -> dict[str, frozenset[str]]:
-    """Top-level names of a module, and the names that each of them mentions."""
-    found: dict[str, frozenset[str]] = {}
-    tree = _tree(module)
-    for node in () if tree is None else tree.body:
-        names = frozenset(
-            one.id if isinstance(one, ast.Name) else one.attr
-            for one in ast.walk(node)
-            if isinstance(one, ast.Name | ast.Attribute)
-        )
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found[node.name] = names
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for target in targets:
-                for one in ast.walk(target):
-                    if isinstance(one, ast.Name):
-                        found[one.id] = found.get(one.id, frozenset()) | names
-    return found
-
-
-def _mentioned(node: Node) -> Iterator[Node]:
-    module, name = node
-    definitions = _definitions(module)
-    for other in definitions.get(name, ()):
-        if other in definitions and other != name:
-            yield module, other
-        elif other in _imports(module):
-            yield _imports(module)[other]
-    if name not in definitions and name in _imports(module):
-        yield _imports(module)[name]
-
-
-@functools.cache
-def reached(module: str) -> Mapping[Node, int]:
-    """Every definition that the definitions of a module lead to, and in how many steps.
-
-    Names that a package passes on from its files are no step.
-    """
-    known: dict[Node, int] = {}
-    open_ = [((module, name), 0) for name in _definitions(module)]
-    while open_:
-        later = []
-        for node, steps in open_:
-            if node not in known:
-                known[node] = steps
-                passed_on = node[1] not in _definitions(node[0])
-                near = [(one, steps + 1 - passed_on) for one in _mentioned(node)]
-                (open_ if passed_on else later).extend(near)
-        open_ = later
-    return known
+    file = path.with_suffix(".py")
+    return file if file.exists() else path / "__init__.py"
 
 
 @functools.cache
 def claims_that_reach(mutant: Mutant) -> Mapping[str, int]:
     """Ids of claims, in the order of their papers, and how many steps they are away."""
-    from iclab.papers import module_name, select
+    from iclab.papers import select
 
     node = mutant.module, mutant.function.split(".")[0]
     return {
-        entry.id: reached(module_name(entry))[node]
+        entry.id: reached(entry.id)[node]
         for entry in select([])
-        if entry.kind == "claim" and node in reached(module_name(entry))
+        if entry.kind == "claim" and node in reached(entry.id)
     }
-
-
-@functools.cache
-def _module_of(id: str) -> str:
-    from iclab.papers import module_name, select
-
-    (entry,) = select([id])
-    return module_name(entry)
 
 
 @functools.cache
 def _digest_of(modules: frozenset[str]) -> str:
     found = hashlib.sha256()
     for module in sorted(modules):
-        tree = _tree(module)
-        if tree is not None:
-            found.update(ast.dump(tree).encode())
+        tree = ast.parse(_file(module).read_text(encoding="utf-8"))
+        found.update(ast.dump(tree).encode())
     return found.hexdigest()[:12]
 
 
 @functools.cache
 def _claim_code(id: str) -> str:
     """What a claim, and all that it reaches, say."""
-    return _digest_of(frozenset(module for module, _ in reached(_module_of(id))))
+    return _digest_of(frozenset(module for module, _ in reached(id)))
 
 
 @functools.cache

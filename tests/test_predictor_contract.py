@@ -27,10 +27,12 @@ from iclab.algorithms import (
 from iclab.core import AbstractPredictor, Deep, Foreign, Prompt
 from iclab.models import (
     GPT2,
+    Attention,
     Encoder,
     LinearSelfAttention,
     LinearTransformer,
     LoopedTransformer,
+    MergedWeights,
     MultiHeadSoftmax,
     OnPrompts,
     UntiedTransformer,
@@ -67,6 +69,8 @@ class Member(NamedTuple):
         """The class; an adapter with what it adapts."""
         inner = getattr(self.predictor, "model", None)
         name = type(self.predictor).__name__
+        if isinstance(self.predictor, Attention):
+            return f"{name}({self.predictor.activation}, {self.predictor.query})"
         return name if inner is None else f"{name}({type(inner).__name__})"
 
 
@@ -95,6 +99,13 @@ def _turn_untied(model, R):
     return UntiedTransformer(R @ model.A @ R.T, model.u @ R.T)
 
 
+def _turn_merged(model, R):
+    Q = jnp.eye(D + 1).at[:D, :D].set(R)
+    P, scores = model.weights.merged()
+    weights = MergedWeights(Q @ P @ Q.T, Q @ scores @ Q.T)
+    return eqx.tree_at(lambda model: model.weights, model, weights)
+
+
 _MATRIX = jnp.array([[1.0, 0.2, 0.0], [0.1, 0.7, 0.1], [-0.3, 0.0, 0.4]])
 _WEIGHTS = jax.random.normal(jax.random.key(0), (2, D + 1, D + 1))
 _LAYERS = 0.3 * jax.random.normal(jax.random.key(1), (2, 2, D + 1, D + 1))
@@ -105,6 +116,12 @@ _GPT2 = eqx.filter_jit(lambda key: GPT2(D, N, **_SIZES, key=key))(jax.random.key
 _ENCODER = eqx.filter_jit(
     lambda key: Encoder.random(key, input_dim=D, hidden=6, pre_norm=True, **_SIZES)
 )(jax.random.key(3))
+# A query that is no key, one that is, and one in between; separate and merged weights.
+_HEADS = Attention.random(jax.random.key(4), dimension=D, layers=2, heads=2)
+_RELU = Attention.random(
+    jax.random.key(5), dimension=D, activation="relu", query="key", hidden=4, loops=3
+)
+_MASKED = Attention(MergedWeights(*_LAYERS[:, None]), query="masked", negated=True)
 _SOFTMAX = MultiHeadSoftmax(_WEIGHTS[:, :D, :D], _WEIGHTS[:, 0])
 
 
@@ -128,6 +145,9 @@ PREDICTORS = (
     Member(_GPT2, own_dimension=True, symmetric=False, linear_in_query=False),
     Member(OnPrompts(_ENCODER), _turn_encoder, True, linear_in_query=False),
     Member(OnPrompts(_SOFTMAX, query=2), _turn_softmax, True, linear_in_query=False),
+    Member(_HEADS, _turn_merged, True, linear_in_query=False),
+    Member(_RELU, own_dimension=True, turns=False, linear_in_query=False),
+    Member(_MASKED, _turn_merged, True, linear_in_query=False),
     Member(Foreign(_averages), differentiable=False),
     Member(Zero()),
     Member(Averaging()),

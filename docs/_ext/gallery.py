@@ -19,7 +19,10 @@ from sphinx.errors import ExtensionError
 
 from iclab.evidence import ERRATUM_CLASSES, Evidence, Sentence
 from iclab.papers import every_paper
+from iclab.report._errata import anchor, in_markdown, not_lines
 from iclab.report._items import Item, items, opening
+from iclab.report._slips import by_weight
+from iclab.report._text import markdown as _words
 from iclab.results import Run, read_run
 from iclab.show import number
 
@@ -102,7 +105,7 @@ def _thumbnails(every: Iterable[Item]) -> Iterator[str]:
         kind = next((one for one in ("svg", "png") if one in item.files), None)
         if kind is not None:
             yield f":::{{figure}} /{_copied(item, kind)}"
-            yield f':target: "#figure-{_anchor(item)}"'
+            yield f':target: "#figure-{anchor(item.entry)}"'
             yield f':alt: "{item.entry.id}"'
             yield ":class: picture"
             yield ""
@@ -112,8 +115,15 @@ def _thumbnails(every: Iterable[Item]) -> Iterator[str]:
     yield ""
 
 
+def figure(id: str) -> str:
+    """The picture of one figure and what it shows, for a page about it."""
+    (item,) = (one for one in _items(_run()) if one.entry.id == id)
+    _, _, rest = _figure(item).split("\n", 2)
+    return rest
+
+
 def _figure(item: Item) -> str:
-    lines = [f"(figure-{_anchor(item)})=", f"### {item.entry.id}", ""]
+    lines = [f"(figure-{anchor(item.entry)})=", f"### {item.entry.id}", ""]
     if item.record is None:
         lines += [_words(item.entry.statement), ""]
         lines += ["Not in the folder that this page was made from.", ""]
@@ -258,66 +268,22 @@ def _copied(item: Item, kind: str) -> str:
 def errata() -> str:
     """Every printed statement that fails, and what holds instead."""
     run = _run()
-    every = _items(run)
-    wrong = [item for item in every if item.entry.erratum and not item.entry.is_variant]
-    slips = [item for item in every if item.entry.remark and not item.entry.is_variant]
-    parts = [_said_of(run), ""]
+    every = [item for item in _items(run) if not item.entry.is_variant]
+    wrong = [item for item in every if item.entry.erratum]
+    notes = [item for item in every if item.entry.remark]
+    parts = ["What this page is not:", "", *not_lines(), _said_of(run), ""]
     parts.append(
         f"{len(wrong)} printed statements fail, the heaviest first, and beside"
-        f" {len(slips)} that hold there is a slip.\n"
+        f" {len(notes)} that hold there is a note. `iclab errata PAPER` writes those of"
+        " one paper, as Markdown and HTML.\n"
     )
     for name, meaning in ERRATUM_CLASSES.items():
         here = [item for item in wrong if item.entry.erratum_class == name]
         parts += [f"## {name.capitalize()}\n", f"{meaning} ({len(here)})\n"]
-        parts += map(_erratum, here)
-    parts.append("## Misprints near statements that hold\n")
-    parts += map(_erratum, slips)
+        parts += in_markdown(here, site=True)
+    parts.append("## Notes on statements that hold\n")
+    parts += in_markdown(by_weight(notes), site=True)
     return "\n".join(parts)
-
-
-def _erratum(item: Item) -> str:
-    entry = item.entry
-    fields = [
-        ("As printed" if entry.erratum else "Statement", entry.statement),
-        ("Assumes", entry.hypotheses),
-        ("Wrong", entry.erratum),
-        ("Counterexample", entry.counterexample),
-        ("Slip", entry.remark),
-        ("The paper has it right", entry.credit),
-        ("Holds", entry.correction),
-    ]
-    lines = [f"(erratum-{_anchor(item)})=", f"### {entry.id}", "", entry.locator, ""]
-    lines += [f":{label}: {_words(text)}" for label, text in fields if text]
-    lines += _counted(item)
-    lines += [f":Run it: `{item.command}`", ""]
-    if entry.formula:
-        lines += ["$$", entry.formula, "$$", ""]
-    return "\n".join(lines)
-
-
-def _counted(item: Item) -> Iterable[str]:
-    if item.record is None:
-        return [":Found: not in the folder that this page was made from"]
-    failed, held = len(item.counterexamples), len(item.cases)
-    words = f"verdict {item.verdict}"
-    if item.entry.kind == "claim":
-        words += (
-            f"; {failed} cases in which the printed form fails, {held} of what holds"
-        )
-    return [f":Found: {words}"]
-
-
-def _anchor(item: Item) -> str:
-    return item.entry.id.replace("/", "-").replace(".", "-").replace("@", "-")
-
-
-def _words(text: str) -> str:
-    """Text of an entry as Markdown: its stars, brackets and signs are no markup."""
-    pieces = " ".join(text.split()).split("`")
-    for place in range(0, len(pieces), 2):
-        for sign in "\\*[]<$|":
-            pieces[place] = pieces[place].replace(sign, "\\" + sign)
-    return "`".join(pieces)
 
 
 def _plain(text: str) -> str:

@@ -67,6 +67,7 @@ def _fill(app: Sphinx, page: str, source: list[str]) -> None:
         "commands": commands.page,
         "gallery": gallery.page,
         "errata": gallery.errata,
+        "figure": gallery.figure,
         "map": maps.page,
         "sentences": gallery.sentences,
         "seeds": gallery.seeds,

@@ -6,6 +6,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import iclab
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 # What is said of an entry, in this order.
 _FIELDS = ("id", "kind", "paper", "locator", "statement", "hypotheses", "erratum",
            "correction", "formula", "erratum_class", "remark", "credit",
-           "counterexample")  # fmt: skip
+           "counterexample", "quote")  # fmt: skip
 # Width of the classes of errata.
 _CLASS = max(map(len, ERRATUM_CLASSES))
 
@@ -50,7 +51,7 @@ def list_entries(options: argparse.Namespace) -> int:
         text = textwrap.shorten(entry.statement, width_left, placeholder=" …")
         print(f"{entry.id:<{width}} {mark} {class_:<{_CLASS}} {text}")
     legend = ["! fails as printed"] if any(one.erratum for one in entries) else []
-    legend += ["* holds (misprint nearby)"] if any(e.remark for e in entries) else []
+    legend += ["* holds, with a note"] if any(e.remark for e in entries) else []
     if legend:
         print(f"\n{'; '.join(legend)}: `iclab show ID` says what and why")
     return 0
@@ -130,6 +131,7 @@ def show(options: argparse.Namespace) -> int:
         print(f"{entry.id}: {papers.paper(entry.id).title}, {entry.locator}")
         _field("statement", entry.statement)
         _field("hypotheses", entry.hypotheses)
+        _field("quoted", entry.quote and f"“{entry.quote}”")
         _field("erratum", _classed(entry, entry.erratum))
         _field("remark", _classed(entry, entry.remark))
         _field("by hand", entry.counterexample)
@@ -200,6 +202,22 @@ def report(options: argparse.Namespace) -> int:
     with lab.mistakes(f"the report in {options.folder}"):
         page = build_report(options.folder, functools.partial(say, options))
     print(f"report: {page}")
+    return 0
+
+
+def errata(options: argparse.Namespace) -> int:
+    """Write the pages of papers' errata, with the numbers of the last run."""
+    from iclab.report import write_errata
+
+    keys = {papers.find_paper(word).key: word for word in options.ids}
+    for key, word in keys.items():
+        if word != key:
+            raise lab.Mistake(f"a page is about a whole paper: {key}, not {word}")
+    run = _last_run(options)
+    for key in keys:
+        with lab.mistakes(f"to {options.to}"):
+            pages = write_errata(key, run, options.to)
+        print(*pages, sep="\n")
     return 0
 
 
@@ -274,14 +292,20 @@ def read_folder(options: argparse.Namespace, folder: str) -> "Run":
 
 def _last_results(options: argparse.Namespace) -> "Mapping[str, Record]":
     """Records by id in the folder that was named, or, if none was, in the usual one."""
-    from iclab.results import NoResults
+    return _last_run(options).records
 
+
+def _last_run(options: argparse.Namespace) -> "Run":
+    """The run of that folder; an empty one where there is no usual one."""
+    from iclab.results import Facts, NoResults, Run
+
+    folder = options.out or iclab.DEFAULT_FOLDER
     try:
-        return read_folder(options, options.out or iclab.DEFAULT_FOLDER).records
+        return read_folder(options, folder)
     except NoResults:
         if options.out is not None:
             raise
-        return {}
+        return Run(Path(folder), Facts(), {})
 
 
 def say(options: argparse.Namespace, text: str) -> None:

@@ -204,6 +204,12 @@ def parser() -> argparse.ArgumentParser:
     add("folder", metavar="DIR", help="folder of results")
     add("record", metavar="RECORD", help="folder of the record")
 
+    text = "Write what is wrong in a paper as a page for its authors, in Markdown and"
+    text += " HTML: where, what, a counterexample by hand, what holds. Runs nothing."
+    add = command("errata", ("_commands", "errata"), text, "+", json=False)
+    add("--out", metavar="DIR", help=f"folder of the last run {usual}")
+    add("--to", metavar="DIR", default=".", help="folder for the pages (default: here)")
+
     text = "Write the report of a folder of results again; this runs nothing."
     add = command("report", ("_commands", "report"), text, json=False)
     text = f"folder that `iclab reproduce` or `iclab check --out` wrote {usual}"

@@ -86,12 +86,15 @@ class Mixture(eqx.Module):
     ) -> "Mixture":
         r"""For the mean of what has degree p in S: scales 1 and s, and one overall.
 
+        Up to degree 4 (two layers) plain draws vary as little: the plain law alone.
         Under the plain law n uᵀSu is χ² of n degrees of freedom. Weighted with its p-th
         power the mean of uᵀSu is 1 + 2p/n, which is what s² = 1 + 2p/n draws. Errors
         such as (1 − aλ)ᵖ rise faster than λᵖ, so s² = 1 + 3p/n; and c² = 1 + 3p/(nd),
         since n tr S has nd degrees of freedom.
         """
         p, n, d = degree, samples, dimension
+        if p <= 4:
+            return cls((1.0,))
         overall = (math.sqrt(1 + 3 * p / (n * d)),) if d > 1 else ()
         return cls((1.0, math.sqrt(1 + 3 * p / n)), overall=overall)
 

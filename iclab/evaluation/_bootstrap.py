@@ -11,13 +11,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from iclab import show
-from iclab.core import HeavyTails, Number
+from iclab.core import HeavyTails, Number, largest_share
 
 # Numbers in memory at a time.
 _LARGEST = 1 << 22
-
-# A mean of fewer prompts than this may well be one prompt's.
-_FEW = 100
 
 
 class Band(eqx.Module):
@@ -119,21 +116,18 @@ def _counts(
 def where_carried(
     values: Float[np.ndarray, "prompts m"], floor: float
 ) -> Bool[np.ndarray, " m"]:
-    """Where one of the prompts is a quarter of a mean that is above `floor`.
-
-    Σv² > (Σ|v|)²/4 says so. Of few prompts one may well be, and nobody is surprised.
-    """
+    """Where one prompt carries (`largest_share`) a mean that is above `floor`."""
     size = np.sum(np.abs(values), axis=0)
-    known = np.where(size > floor * len(values), size, np.inf)
-    return (np.sum((values / known) ** 2, axis=0) > 0.25) & (len(values) >= _FEW)
+    most = np.max(np.abs(values), axis=0)
+    return (size > floor * len(values)) & (most > largest_share(len(values)) * size)
 
 
 def warn_of_tails(name: str, places: list[str], prompts: int) -> None:
     """Warn that the mean is unknown in these places."""
     warnings.warn(
         f"the mean of {name!r} is unknown {', '.join(places)}: one of {prompts:,}"
-        " prompts makes a quarter of it or more; draw from a mixture (`mixture=True`),"
-        " or ask for medians, quantiles or trimmed means",
+        f" prompts makes {largest_share(prompts):.0%} of it or more; draw from a"
+        " mixture (`mixture=True`), or ask for medians, quantiles or trimmed means",
         HeavyTails,
         stacklevel=4,
     )

@@ -142,7 +142,7 @@ def error_curve(
     level: Share = 0.9,
     draws: Size = 1000,
     key: PRNGKeyArray,
-    mixture: Mixture | bool = False,
+    mixture: Mixture | bool | None = None,
 ) -> Curves:
     """Error of every predictor on common prompts, as the context grows.
 
@@ -153,10 +153,13 @@ def error_curve(
 
     Errors are divided by `normalisation`. Intervals hold `level` of `draws` bootstrap
     draws; prompts of one group are not independent, so whole groups are drawn. Where
-    one of a hundred prompts or more makes a quarter of a mean, it is unknown:
-    NaN, with a `HeavyTails` warning. Then `mixture=True` helps with Gaussian inputs: it
-    draws rare prompts often, with a scale chosen by a pilot run, and weighs them; a
-    `core.Mixture` names scales.
+    one of many prompts makes a twentieth of a mean (of fewer than 2,000, what a hundred
+    average ones make), it is unknown: NaN, with a `HeavyTails` warning. Then
+    `mixture=True` may help with Gaussian inputs: it draws prompts with large
+    eigenvalues often, with a scale chosen by a pilot run, and weighs them; a
+    `core.Mixture` names scales. No mixture helps where there is no mean, as for least
+    squares with as many examples as dimensions: its median is known. `mixture=False`
+    gives plain means whatever carries them.
 
     `common_prompts` and `error_curve_of` are its halves, for models that predict
     elsewhere.
@@ -175,7 +178,7 @@ def error_curve(
         for name, predictor in predictors.items()
     }
     bootstrap = Bootstrap.of(shared.key, shared.units, draws, level)
-    how = (lengths, normalisation, bootstrap, shared.weights)
+    how = (lengths, normalisation, bootstrap, shared.weights, mixture is False)
     return _curves(answers, shared.batch.target, *how)
 
 
@@ -209,7 +212,8 @@ def error_curve_of(
         rule, wrong = f"arrays of shape {shape}", f"shape {found.shape} for {name!r}"
         require(found.shape == shape, "predictions", rule, wrong)
     bootstrap = Bootstrap.of(key, units, draws, level)
-    return _curves(predictions, answers, lengths, normalisation, bootstrap, None)
+    how = (lengths, normalisation, bootstrap, None, False)
+    return _curves(predictions, answers, *how)
 
 
 @checked(finite=False)
@@ -268,13 +272,13 @@ def shared_prompts(
     groups: int,
     prompts: int,
     key: PRNGKeyArray,
-    mixture: Mixture | bool,
+    mixture: Mixture | bool | None,
     predictors: Sequence[AbstractPredictor],
 ) -> Shared:
     """The prompts that `predictors` see, plain or from a mixture."""
     longest = read(context_lengths(lengths).max(), Size, "lengths")
     for_prompts, for_draws = jax.random.split(key)
-    if mixture is False:
+    if mixture is None or mixture is False:
         batch = common_prompts(
             task, longest, groups=groups, prompts=prompts, key=for_prompts
         )
@@ -302,10 +306,11 @@ def _curves(
     normalisation: Positive,
     bootstrap: Bootstrap,
     weights: Float[Array, "prompts m"] | None,
+    plain: bool,
 ) -> Curves:
     labels = np.asarray(targets)
     curves = Curves()
-    how = (labels, lengths, normalisation, bootstrap, weights)
+    how = (labels, lengths, normalisation, bootstrap, weights, plain)
     for name, found in predictions.items():
         errors = (np.asarray(found) - labels[:, None]) ** 2
         curves[name] = curve_of(name, errors, *how)
@@ -320,8 +325,12 @@ def curve_of(
     normalisation: Positive,
     bootstrap: Bootstrap,
     weights: Float[Array, "prompts m"] | None,
+    plain: bool,
 ) -> ErrorCurve:
-    """Means of `errors` with intervals, NaN where one prompt carries them."""
+    """Means of `errors` with intervals, NaN where one prompt carries them.
+
+    Not if they are to be `plain` means.
+    """
     errors = errors / normalisation
     finite, rule = np.all(np.isfinite(errors)), "finite on every prompt"
     require(bool(finite), "predictors", rule, f"others from {name!r}")
@@ -329,7 +338,7 @@ def curve_of(
     band = bootstrap.mean(values)
     # Errors that are rounding errors may have what tails they like.
     rounding = np.finfo(float).eps * np.mean(labels**2) / normalisation
-    carried = where_carried(values, float(rounding))
+    carried = where_carried(values, float(rounding)) & (not plain)
     if np.any(carried):
         places = [
             f"after {length} examples"

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from iclab.core import Mixture, Prompt, require
-from iclab.tasks import AbstractTask
+from iclab.tasks import AbstractShift, AbstractTask, Regression
 
 # Powers of S whose scales are tried, and prompts of a pilot run: see `chosen`.
 _POWERS, _PILOT = (2, 4, 8, 16, 32, 64), 2048
@@ -26,9 +26,14 @@ def require_gaussian(task: AbstractTask) -> None:
     """Refuse a mixture for inputs of another law."""
     rule = (
         "Gaussian in its inputs for a mixture (LinearRegression, NonlinearRegression, "
-        "RandomCovariance and shifts of these are)"
+        "RandomCovariance, Regression without `inputs` and shifts of these are)"
     )
-    require(is_gaussian(task), "task", rule, type(task).__name__)
+    named, found = task, type(task).__name__
+    while isinstance(named, AbstractShift):
+        named = named.task
+    if isinstance(named, Regression):
+        found = f"{found} with inputs of {named.input_law}"
+    require(is_gaussian(task), "task", rule, found)
 
 
 @eqx.filter_jit

@@ -53,7 +53,7 @@ def paired_curves(
     level: Share = 0.9,
     draws: Size = 1000,
     key: PRNGKeyArray,
-    mixture: Mixture | bool = False,
+    mixture: Mixture | bool | None = None,
 ) -> PairedCurves:
     """Distance of two predictors, and difference of their errors, by context length.
 
@@ -64,7 +64,8 @@ def paired_curves(
     f, g = (np.asarray(predictions(one, shared.batch, lengths)) for one in both)
     bootstrap = Bootstrap.of(shared.key, shared.units, draws, level)
     labels = np.asarray(shared.batch.target)
-    y, how = labels[:, None], (lengths, normalisation, bootstrap, shared.weights)
+    y, plain = labels[:, None], mixture is False
+    how = (lengths, normalisation, bootstrap, shared.weights, plain)
 
     def curve(name: str, values: np.ndarray) -> ErrorCurve:
         return curve_of(name, values, labels, *how)

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
 from iclab._reader import Numbers, checked
@@ -61,7 +61,9 @@ class Claim(Generic[CaseT]):
     single case may have no decoy of its own (None), a claim may not. `numbers(cases)`
     gives, from the results of the cases by name, the numbers that the claim's texts
     quote; it is given those of the cases as `printed` if it has an argument of this
-    name. `labels(case)` names the entries of a case that has several numbers.
+    name. `labels(case)` names the entries of a case that has several numbers. `shares`
+    names what `iclab.testing.check_evidence` finds that both sides, or measurement and
+    decoy, have in common, each with the reason why that is fair.
     """
 
     id: str
@@ -73,6 +75,7 @@ class Claim(Generic[CaseT]):
     printed: Printed[CaseT] | None = None
     numbers: Callable[..., Mapping[str, Value]] | None = None
     labels: Callable[[CaseT], Sequence[str]] | None = None
+    shares: Mapping[str, str] = field(default_factory=dict)
 
     def measured(self, case: CaseT, key: Any, scale: Scale) -> Measured:
         """What `measure` finds, given the key and the scale if it asks for them."""

@@ -28,6 +28,8 @@ _LONGEST = 80
 # Fields of an entry that may name numbers of a run.
 TEXTS = ("statement", "hypotheses", "erratum", "correction", "remark", "credit",
          "counterexample")  # fmt: skip
+# A quotation says where and is no copy.
+_WORDS_QUOTED = 12
 
 
 @checked
@@ -39,7 +41,8 @@ class Entry:
     holds instead: both go together, and both are run. A `remark` is about a slip beside
     a statement that holds as it stands. Either has its class, and `credit` says where
     the paper itself has it right. A `counterexample` shows by hand that what is printed
-    is wrong, in whole numbers and fractions. `formula` is what holds as a display in
+    is wrong, in whole numbers and fractions, and `quote` is a few words of the paper
+    that say where it is. `formula` is what holds as a display in
     LaTeX: the heart of the statement, or of its correction where there is one.
 
     Texts may name numbers that a run fills in: see `filled`.
@@ -57,6 +60,7 @@ class Entry:
     erratum_class: ErratumClass | None = None
     credit: str | None = None
     counterexample: str | None = None
+    quote: str | None = None
 
     def __post_init__(self):
         erratum, remark = self.erratum is not None, self.remark is not None
@@ -73,6 +77,9 @@ class Entry:
             "a counterexample goes with an erratum or a remark": (
                 slip or self.counterexample is None
             ),
+            f"a quotation goes with an erratum or a remark, and has at most"
+            f" {_WORDS_QUOTED} words": (slip if self.quote else True)
+            and len((self.quote or "").split()) <= _WORDS_QUOTED,
         }
         for rule, holds in rules.items():
             if not holds:

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from iclab._reader import Numbers, checked
 from iclab.evidence._claim import Relation, Scale
 from iclab.evidence._numbers import as_json
-from iclab.evidence._settings import change_settings, require_settings, settings_at
+from iclab.evidence._settings import (
+    change_settings,
+    naming,
+    require_settings,
+    settings_at,
+)
 from iclab.show import number
 
 if TYPE_CHECKING:
@@ -246,7 +251,7 @@ class Figure:
                 raise ValueError(f"{self.id} has no settings: {rule}")
             return scale
         try:
-            return change_settings(settings_at(self.settings, scale), changes)
+            return change_settings(settings_at(self.settings, scale, changes), changes)
         except ValueError as refused:
             raise ValueError(f"{self.id}: {refused}") from None
 
@@ -254,10 +259,13 @@ class Figure:
         """Those of `changes` that are not what the scale has anyway, as values."""
         if not changes:
             return {}
-        own = self.settings_at(scale)
         new = self.settings_at(scale, changes)
+        named = {} if self.settings is None else naming(self.settings)
+        first = {name: one for name, one in changes.items() if name in named}
+        # What a change of one setting names for others is no change of these.
+        own, then = self.settings_at(scale), self.settings_at(scale, first)
         return {
             name: getattr(new, name)
             for name in changes
-            if getattr(new, name) != getattr(own, name)
+            if getattr(new, name) != getattr(own if name in first else then, name)
         }

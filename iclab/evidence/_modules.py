@@ -67,7 +67,7 @@ def claim_of(module: ModuleType, id: str) -> Claim:
     if hasattr(module, "CLAIM"):
         return _written_out(module, "CLAIM", Claim, id)
     needed = _functions(module, id, "claim", ("cases", "predict", "measure", "decoy"))
-    extra = _extra(module, ("relation", "printed", "numbers", "labels"))
+    extra = _extra(module, ("relation", "printed", "numbers", "labels", "shares"))
     printed = extra.get("printed")
     if callable(printed):
         extra["printed"] = Printed(printed)

@@ -6,11 +6,18 @@ A figure's settings are a frozen dataclass whose fields are made by `setting`:
     class Settings:
         dimension: int = setting("Dimension of the inputs.", 10, smoke=4)
         loops: tuple[int, ...] = setting("Numbers of loops.", (1, 2, 3, 5, 10))
+
+A setting may name values of others, such as a protocol of training does:
+
+        protocol: Literal["text", "code"] = setting(
+            "Whose choices.", "text", names={"code": {"loops": (2, 3)}}
+        )
 """
 
 import contextlib
 import dataclasses
 import functools
+import types
 from collections.abc import Iterable, Mapping
 from typing import (
     Annotated,
@@ -40,19 +47,29 @@ def setting(
     smoke: Any = _UNSET,
     paper: Any = _UNSET,
     least: int = 1,
+    names: Mapping[str, Mapping[str, Any]] = {},
 ) -> Any:
     """A field of a figure's settings: what it is, and its value at every scale.
 
     `value` is that of `desk`, and of the other scales where they say nothing. Whole
-    numbers must be at least `least`; other numbers must be positive.
+    numbers must be at least `least`; other numbers must be positive, or with `least=0`
+    not negative. `names` are values of other settings that go with one of this: plain
+    ones, or `by_scale` their values at every scale. They give way to what is asked for.
     """
-    values = {
-        "smoke": value if smoke is _UNSET else smoke,
-        "desk": value,
-        "paper": value if paper is _UNSET else paper,
-    }
-    about = {"text": text, "values": values, "least": least}
+    values = by_scale(value, smoke=smoke, paper=paper)
+    about = {"text": text, "values": values, "least": least, "names": names}
     return dataclasses.field(default=value, metadata=about)
+
+
+class ByScale(dict[Scale, Any]):
+    """A value for every scale."""
+
+
+def by_scale(value: Any, *, smoke: Any = _UNSET, paper: Any = _UNSET) -> ByScale:
+    """A value at every scale: `value` is that of `desk`, and where others have none."""
+    others: dict[Scale, Any] = {"smoke": smoke, "paper": paper}
+    given = {scale: one for scale, one in others.items() if one is not _UNSET}
+    return ByScale({scale: given.get(scale, value) for scale in SCALES})
 
 
 @checked
@@ -73,10 +90,27 @@ def require_settings(kind: type, name: str) -> None:
     require(right, name, rule, kind.__name__)
 
 
-def settings_at(kind: type[SettingsT], scale: Scale) -> SettingsT:
-    """The settings of a scale."""
+def settings_at(
+    kind: type[SettingsT], scale: Scale, changes: Mapping[str, Any] = {}
+) -> SettingsT:
+    """The settings of a scale, with what a change of one names for others."""
     fields = dataclasses.fields(kind)  # pyright: ignore[reportArgumentType]
-    return kind(**{field.name: field.metadata["values"][scale] for field in fields})
+    found = {field.name: field.metadata["values"][scale] for field in fields}
+    for field in fields:
+        asked = changes.get(field.name, found[field.name])
+        asked = asked.strip() if isinstance(asked, str) else asked
+        named = (
+            field.metadata["names"].get(asked, {}) if field.metadata["names"] else {}
+        )
+        for name, value in named.items():
+            found[name] = value[scale] if isinstance(value, ByScale) else value
+    return kind(**found)
+
+
+def naming(kind: type) -> set[str]:
+    """Settings that name values of others."""
+    fields = dataclasses.fields(kind)
+    return {field.name for field in fields if field.metadata["names"]}
 
 
 @checked
@@ -84,12 +118,13 @@ def describe_settings(kind: type) -> list[Described]:
     """Every setting in words, in the order of the class."""
     require_settings(kind, "kind")
     hints = get_type_hints(kind)
+    settings = {scale: settings_at(kind, scale) for scale in SCALES}
     return [
         Described(
             field.name,
             _words(hints[field.name], field.metadata["least"]),
             field.metadata["text"],
-            {scale: field.metadata["values"][scale] for scale in SCALES},
+            {scale: getattr(settings[scale], field.name) for scale in SCALES},
         )
         for field in dataclasses.fields(kind)
     ]
@@ -124,6 +159,8 @@ def setting_text(value: Any) -> str:
         return ",".join(map(setting_text, value))
     if isinstance(value, bool):
         return str(value).lower()
+    if value is None:
+        return "none"
     if not isinstance(value, float):
         return str(value)
     short = f"{value:g}"
@@ -133,6 +170,9 @@ def setting_text(value: Any) -> str:
 def _parsed(value: Any, hint: Any) -> Any:
     """A value, or what its text stands for; 1e4 is a whole number as well."""
     text = isinstance(value, str)
+    if (given := _unless_none(hint)) is not None:
+        none = value is None or (text and value.strip().lower() == "none")
+        return None if none else _parsed(value, given)
     if get_origin(hint) is tuple:
         parts = value.split(",") if text else value
         whole = not isinstance(parts, Iterable)
@@ -156,12 +196,26 @@ def _annotation(hint: Any, least: int) -> Any:
     if get_origin(hint) is tuple:
         parts = tuple[_annotation(get_args(hint)[0], least), ...]
         return Annotated[parts, Rule(words, lambda x: 0 < len(x) == len(set(x)))]
-    rules = {int: lambda n: n >= least, float: lambda x: x > 0, str: len}
+    rules = {
+        int: lambda n: n >= least,
+        float: lambda x: x > 0 or x == least == 0,
+        str: len,
+    }
+    if (given := _unless_none(hint)) is not None:
+        return Annotated[hint, Rule(words, lambda x: x is None or rules[given](x))]
     return Annotated[hint, Rule(words, rules.get(hint, lambda value: True))]
+
+
+def _unless_none(hint: Any) -> Any:
+    """The type of a setting that may be none."""
+    parts = get_args(hint) if get_origin(hint) is types.UnionType else ()
+    return next((one for one in parts if one is not type(None)), None)
 
 
 def _words(hint: Any, least: int, *, many: bool = False) -> str:
     """What a type takes, for messages."""
+    if (given := _unless_none(hint)) is not None:
+        return f"{_words(given, least)} or none"
     if get_origin(hint) is Literal:
         *first, last = get_args(hint)
         return f"{', '.join(first)} or {last}" if first else str(last)
@@ -172,4 +226,6 @@ def _words(hint: Any, least: int, *, many: bool = False) -> str:
     s, a = ("s", "") if many else ("", "a ")
     if hint is int:
         return f"{a}whole number{s} ≥ {least}"
-    return f"{a}positive number{s}" if hint is float else f"{a}word{s}"
+    if hint is float:
+        return f"{a}number{s} ≥ 0" if least == 0 else f"{a}positive number{s}"
+    return f"{a}word{s}"

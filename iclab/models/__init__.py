@@ -1,5 +1,15 @@
 """In-context learners with weights."""
 
+from iclab.models._attention import (
+    ACTIVATIONS as ACTIVATIONS,
+    Attention as Attention,
+    Network as Network,
+)
+from iclab.models._attention_weights import (
+    MergedWeights as MergedWeights,
+    SeparateWeights as SeparateWeights,
+    SparseWeights as SparseWeights,
+)
 from iclab.models._encoder import Encoder as Encoder
 from iclab.models._files import (
     load as load,

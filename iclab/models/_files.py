@@ -11,6 +11,7 @@ import equinox as eqx
 from iclab._files import sha256
 from iclab.core import DamagedFile, checked, read_tensors, require
 from iclab.models import _description
+from iclab.models._attention import Attention
 from iclab.models._encoder import Encoder
 from iclab.models._gpt2 import GPT2
 from iclab.models._gpt2_files import WEIGHTS
@@ -22,6 +23,7 @@ from iclab.models._on_prompts import OnPrompts
 
 # All that a file may name, unless `load` is given more.
 _LIBRARY = (
+    Attention,
     Encoder,
     GPT2,
     LinearSelfAttention,

@@ -5,7 +5,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from iclab.core import (
-    AbstractPredictor,
     Count,
     Number,
     Positive,
@@ -17,11 +16,12 @@ from iclab.core import (
     require,
     same_dimension,
 )
-from iclab.models._description import Savable
+from iclab.models._attention import AbstractLayers, Attention, own_weights
+from iclab.models._attention_weights import MergedWeights
 
 
 @checked
-class LinearSelfAttention(AbstractPredictor, Savable):
+class LinearSelfAttention(AbstractLayers):
     r"""Linear self-attention with merged weights.
 
     $$f(E)=E+W^{PV}E\,\frac{E^\top W^{KQ}E}N,\qquad
@@ -112,18 +112,22 @@ class LinearSelfAttention(AbstractPredictor, Savable):
         d = self.dimension
         return self.value_projection[d, d] * self.key_query[:d, :d].T
 
+    def _layers(self, loops: int | None) -> Attention:
+        own_weights(loops)
+        weights = (self.value_projection, self.key_query)
+        merged = MergedWeights(*(one[None, None] for one in weights))
+        return Attention(merged, "identity", query="key")
+
     @nan_unless_finite
-    def __call__(self, prompt: Prompt) -> Float[Array, ""]:
+    def __call__(self, prompt: Prompt, loops: Size | None = None) -> Float[Array, ""]:
         """Predict in Gram space, (3.6): O(Nd²) once for the moments, no N×N matrix."""
+        own_weights(loops)
         same_dimension(self.dimension, prompt)
         return self.from_moments(*prompt.moments(), prompt.query, prompt.count)
 
-    def predictions_by_depth(self, prompt: Prompt) -> Float[Array, " 2"]:
-        """0, and the prediction."""
-        return self.streams(prompt)[:, -1]
-
-    def streams(self, prompt: Prompt) -> Float[Array, "2 k"]:
+    def streams(self, prompt: Prompt, loops: Size | None = None) -> Float[Array, "2 k"]:
         """The query's column of E and of f(E): (x_q, 0), then with label entry ŷ."""
+        own_weights(loops)
         same_dimension(self.dimension, prompt)
         mixed = self._attended(*prompt.moments(), prompt.query, prompt.count)
         token = jnp.append(prompt.query, 0.0)
@@ -159,13 +163,3 @@ class LinearSelfAttention(AbstractPredictor, Savable):
         upper = upper + query * (query @ attended[:d]) / count
         lower = correlation @ attended[:d] + label_power * attended[d]
         return upper, lower
-
-    def in_token_space(self, prompt: Prompt) -> Float[Array, ""]:
-        """Predict by the forward pass (3.3) as written: the reference, O(N²d)."""
-        same_dimension(self.dimension, prompt)
-        examples = jnp.column_stack([prompt.examples, prompt.labels])
-        query = jnp.append(prompt.query, 0.0)
-        E = jnp.vstack([examples, query]).T
-        attention = E.T @ self.key_query @ E / prompt.count
-        output = E + self.value_projection @ E @ attention
-        return output[-1, -1]

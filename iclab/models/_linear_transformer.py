@@ -5,22 +5,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from iclab.core import (
-    AbstractPredictor,
-    Count,
-    Prompt,
-    checked,
-    is_traced,
-    nan_unless_finite,
-    require,
-    same_dimension,
-)
-from iclab.models._description import Savable
+from iclab.core import Count, Prompt, checked, is_traced, require
+from iclab.models._attention import AbstractLayers, Attention, own_weights
+from iclab.models._attention_weights import MergedWeights, sparse_matrices
 from iclab.models._linear_self_attention import LinearSelfAttention
 
 
 @checked
-class LinearTransformer(AbstractPredictor, Savable):
+class LinearTransformer(AbstractLayers):
     r"""k layers of linear attention with residual connections.
 
     $$Z_{\ell+1}=Z_\ell+\tfrac1nP_\ell Z_\ell M(Z_\ell^\top Q_\ell Z_\ell),\qquad
@@ -56,10 +48,7 @@ class LinearTransformer(AbstractPredictor, Savable):
         Source: ahn2023, (13), and (9) for B = 0.
         Differs from the paper: A need not be symmetric.
         """
-        layers, d, _ = A.shape
-        empty = jnp.zeros((layers, d + 1, d + 1), A.dtype)
-        value = empty.at[:, :d, :d].set(0 if B is None else B).at[:, d, d].set(1.0)
-        return cls(value, empty.at[:, :d, :d].set(A))
+        return cls(*sparse_matrices(A, B, None))
 
     @classmethod
     def from_linear_self_attention(
@@ -92,21 +81,14 @@ class LinearTransformer(AbstractPredictor, Savable):
         """Number of layers."""
         return len(self.value)
 
-    @nan_unless_finite
-    def __call__(self, prompt: Prompt) -> Float[Array, ""]:
-        """Predict in Gram space: O(nd²) once, then O(d³) a layer."""
-        same_dimension(self.dimension, prompt)
-        return self.from_moments(*prompt.moments(), prompt.query, prompt.count)
-
-    def predictions_by_depth(self, prompt: Prompt) -> Float[Array, " states"]:
-        """0, then the prediction −[Z_ℓ]_{d+1,n+1} after every layer."""
-        return -self.streams(prompt)[:, -1]
-
-    def streams(self, prompt: Prompt) -> Float[Array, "states k"]:
-        """The query's column of Z_0, Z_1, …; its last entry is minus the prediction."""
-        same_dimension(self.dimension, prompt)
-        _, tokens = self._run(*prompt.moments(), prompt.query, prompt.count)
-        return jnp.concatenate([jnp.append(prompt.query, 0.0)[None], tokens])
+    def _layers(self, loops: int | None) -> Attention:
+        own_weights(loops)
+        return Attention(
+            MergedWeights(self.value[:, None], self.key_query[:, None]),
+            "identity",
+            query="masked" if self.masked else "key",
+            negated=True,
+        )
 
     def from_moments(
         self,
@@ -117,53 +99,8 @@ class LinearTransformer(AbstractPredictor, Savable):
         count: Count,
     ) -> Float[Array, ""]:
         """Predict from (1/n)Σxxᵀ, (1/n)Σyx, (1/n)Σy² and the query."""
-        token, _ = self._run(gram, correlation, label_power, query, count)
-        return -token[-1]
-
-    def _run(
-        self,
-        gram: Float[Array, "d d"],
-        correlation: Float[Array, " d"],
-        label_power: Float[Array, ""],
-        query: Float[Array, " d"],
-        count: Count,
-    ) -> tuple[Float[Array, " k"], Float[Array, "layers k"]]:
-        """The query's token after the last layer, and after every one."""
-        last_row = jnp.append(correlation, label_power)[None]
-        G = jnp.concatenate([jnp.column_stack([gram, correlation]), last_row])
-        identity = jnp.eye(self.dimension + 1)
-
-        def layer(state, weights):
-            G, token = state
-            P, Q = weights
-            keys = G if self.masked else G + jnp.outer(token, token) / count
-            step = identity + P @ keys @ Q
-            token = step @ token
-            return (step @ G @ step.T, token), token
-
-        start = (G, jnp.append(query, 0.0))
-        (_, token), tokens = jax.lax.scan(layer, start, (self.value, self.key_query))
-        return token, tokens
-
-    def in_token_space(self, prompt: Prompt) -> Float[Array, ""]:
-        """Predict by the forward pass (4) as written: the reference, O(n²d) a layer."""
-        return -self.streams_in_token_space(prompt)[-1, -1]
-
-    def streams_in_token_space(self, prompt: Prompt) -> Float[Array, "states k"]:
-        """`streams` by the forward pass (4) as written."""
-        same_dimension(self.dimension, prompt)
-        examples = jnp.column_stack([prompt.examples, prompt.labels])
-        Z = jnp.vstack([examples, jnp.append(prompt.query, 0.0)]).T
-        mask = jnp.ones(Z.shape[1]).at[-1].set(0.0 if self.masked else 1.0)
-
-        def layer(Z, weights):
-            P, Q = weights
-            attention = (Z * mask[None]) @ (Z.T @ Q @ Z)
-            Z = Z + P @ attention / prompt.count
-            return Z, Z[:, -1]
-
-        _, tokens = jax.lax.scan(layer, Z, (self.value, self.key_query))
-        return jnp.concatenate([Z[:, -1][None], tokens])
+        moments = (gram, correlation, label_power)
+        return -self._layers(None)._from_moments(moments, query, count)[-1, -1]
 
     def descent_weights(self, prompt: Prompt) -> Float[Array, "states d"]:
         r"""The iterates w₀ = 0, w₁, … of the gradient descent that the layers perform.

@@ -1,24 +1,17 @@
 """One linear attention layer in a loop, and the same layers without shared weights."""
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from iclab.core import (
-    AbstractPredictor,
-    Prompt,
-    Size,
-    checked,
-    nan_unless_finite,
-    same_dimension,
-)
-from iclab.models._description import Savable
+from iclab.core import Size, checked
+from iclab.models._attention import AbstractLayers, Attention, own_weights
+from iclab.models._attention_weights import SparseWeights, sparse_matrices
 from iclab.models._linear_transformer import LinearTransformer
 
 
 @checked
-class UntiedTransformer(AbstractPredictor, Savable):
+class UntiedTransformer(AbstractLayers):
     r"""L layers of linear attention, each with weights of its own.
 
     $$Z_{t+1}=Z_t-\tfrac1nP_tZ_tM(Z_t^\top Q_tZ_t),\quad
@@ -48,48 +41,18 @@ class UntiedTransformer(AbstractPredictor, Savable):
         """Number L of layers."""
         return len(self.A)
 
-    def __call__(self, prompt: Prompt) -> Float[Array, ""]:
-        """Predict in Gram space: O(nd²) once, then O(d²) a layer."""
-        return self.predictions_by_depth(prompt)[-1]
-
-    @nan_unless_finite
-    def predictions_by_depth(self, prompt: Prompt) -> Float[Array, " states"]:
-        """0, then the prediction after one layer, two, …, in one pass."""
-        same_dimension(self.dimension, prompt)
-        S, x_q = prompt.gram(), prompt.query
-
-        def layer(state, weights):
-            c, prediction = state
-            A, u = weights
-            pull = A.T @ (c + S @ u)
-            prediction = prediction + pull @ x_q
-            return (c - S @ pull, prediction), prediction
-
-        zero = jnp.zeros((), x_q.dtype)
-        start = (prompt.correlation(), zero)
-        _, predictions = jax.lax.scan(layer, start, (self.A, self.u))
-        return jnp.append(zero, predictions)
-
-    def streams(self, prompt: Prompt) -> Float[Array, "states k"]:
-        """The query's column of Z_0, Z_1, …: (x_q, −ŷ_t), as the inputs never move."""
-        labels = -self.predictions_by_depth(prompt)
-        inputs = jnp.broadcast_to(prompt.query, (len(labels), self.dimension))
-        return jnp.column_stack([inputs, labels])
-
-    def in_token_space(self, prompt: Prompt) -> Float[Array, ""]:
-        """Predict by (2)–(4) as written: the reference, O(n²d) a layer."""
-        return self.to_linear_transformer().in_token_space(prompt)
+    def _layers(self, loops: int | None) -> Attention:
+        own_weights(loops)
+        weights = SparseWeights(-self.A[:, None], u=self.u[:, None])
+        return Attention(weights, "identity", query="masked", negated=True)
 
     def to_linear_transformer(self) -> LinearTransformer:
         """The same network in the convention of ahn2023, where updates have a plus."""
-        layers, d = self.u.shape
-        empty = jnp.zeros((layers, d + 1, d + 1), self.A.dtype)
-        value = empty.at[:, d, :d].set(self.u).at[:, d, d].set(1.0)
-        return LinearTransformer(value, empty.at[:, :d, :d].set(-self.A))
+        return LinearTransformer(*sparse_matrices(-self.A, None, self.u))
 
 
 @checked
-class LoopedTransformer(AbstractPredictor, Savable):
+class LoopedTransformer(AbstractLayers):
     r"""One layer of linear attention applied again and again.
 
     `UntiedTransformer` with A_t = `A` and u_t = `u` in every layer. `loops` is how
@@ -130,31 +93,11 @@ class LoopedTransformer(AbstractPredictor, Savable):
         """Number of loops of a call that does not say otherwise."""
         return self.loops
 
-    def __call__(self, prompt: Prompt, loops: Size | None = None) -> Float[Array, ""]:
-        """Predict in Gram space: O(nd²) once, then O(d²) a loop."""
-        return self.predictions_by_depth(prompt, loops)[-1]
-
-    def predictions_by_depth(
-        self, prompt: Prompt, loops: Size | None = None
-    ) -> Float[Array, " states"]:
-        """0, then the prediction after one loop, two, …, in one pass."""
-        untied = self.unrolled(loops)
-        same_dimension(self.dimension, prompt)
-        return untied.predictions_by_depth(prompt)
-
-    def streams(
-        self, prompt: Prompt, loops: Size | None = None
-    ) -> Float[Array, "states k"]:
-        """The query's column of Z⁽⁰⁾, Z⁽¹⁾, …: (x_q, −ŷ_t); the inputs never move."""
-        untied = self.unrolled(loops)
-        same_dimension(self.dimension, prompt)
-        return untied.streams(prompt)
-
-    def in_token_space(
-        self, prompt: Prompt, loops: Size | None = None
-    ) -> Float[Array, ""]:
-        """Predict by (2)–(4) as written: the reference, O(n²d) a loop."""
-        return self.unrolled(loops).in_token_space(prompt)
+    def _layers(self, loops: int | None) -> Attention:
+        weights = SparseWeights(-self.A[None, None], u=self.u[None, None])
+        loops = self.loops if loops is None else loops
+        form = {"query": "masked", "negated": True, "loops": loops}
+        return Attention(weights, "identity", **form)
 
     def unrolled(self, loops: Size | None = None) -> UntiedTransformer:
         """The same network as so many separate layers."""

@@ -8,6 +8,11 @@ from typing import TYPE_CHECKING
 from iclab._on_use import names_on_use
 
 if TYPE_CHECKING:
+    from iclab.papers._calls import (
+        definitions_behind as definitions_behind,
+        run_by_decoy as run_by_decoy,
+        theory_of_both as theory_of_both,
+    )
     from iclab.papers._catalog import (
         Method as Method,
         UnknownId as UnknownId,

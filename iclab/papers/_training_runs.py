@@ -1,10 +1,37 @@
 """What figures of trained weights share: keys, losses in blocks, multiples of I."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from iclab.evidence import setting
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How a figure's training takes its steps.
+
+    Settings of a figure inherit these, give their own values to some, and hand them to
+    `training.Optimiser.of`.
+    """
+
+    method: Literal["adam", "adamw", "sgd"] = setting("Method of training.", "adam")
+    learning_rate: float = setting("Learning rate after the warm-up.", 0.02)
+    schedule: Literal["constant", "linear", "cosine", "halving"] = setting(
+        "How the rate falls.", "cosine"
+    )
+    halve_every: int | None = setting("Steps until the rate is half.", None)
+    warmup: int = setting("Steps until the learning rate is reached.", 0, least=0)
+    betas: tuple[float, ...] = setting("Betas of Adam.", (0.9, 0.999))
+    weight_decay: float = setting("Weight decay of AdamW.", 0.0, least=0)
+    clip: float | None = setting("Bound on the norm of the gradient.", None)
+    clip_by: Literal["whole", "matrix"] = setting(
+        "What the bound is for: all of the gradient, or every matrix.", "whole"
+    )
+    redraw_every: int = setting("Steps that see the same prompts.", 1)
 
 
 def quick_key(key: Any) -> Any:

@@ -8,5 +8,6 @@ from iclab.report._build import (
     see_report_place as see_report_place,
 )
 from iclab.report._compare_page import write_compare_page as write_compare_page
+from iclab.report._errata import write_errata as write_errata
 from iclab.report._findings import Finding as Finding, Findings as Findings
 from iclab.report._probe_page import write_probe_page as write_probe_page

@@ -1,21 +1,34 @@
 """Write the report: pages, pictures and data in one folder that opens from disk."""
 
+import base64
 import dataclasses
+import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import jinja2
 
 from iclab import show
-from iclab._files import mode_of, own, read_inside, refuse_links, see_ours, write_inside
+from iclab._files import (
+    NotOurs,
+    mode_of,
+    own,
+    read_inside,
+    refuse_links,
+    see_ours,
+    write_inside,
+    write_whole,
+)
 from iclab._reader import checked
 from iclab.evidence import ERRATUM_CLASSES
 from iclab.papers import every_paper
 from iclab.report import _pictures, _text
 from iclab.report._items import TIMES, VERDICTS, Item, facts, items, opening
+from iclab.report._slips import NOT, by_weight, said_of, slip
 from iclab.results import (
     RESULTS,
     Run,
@@ -96,8 +109,9 @@ def _pages(run: Run, every: Sequence[Item]) -> Iterable[tuple[str, str]]:
         "facts": facts(run),
         "opening": opening(run),
         "classes": ERRATUM_CLASSES,
-        "errata": _by_weight(item for item in every if item.entry.erratum),
-        "remarks": _by_weight(item for item in every if item.entry.remark),
+        "errata": by_weight(item for item in every if item.entry.erratum),
+        "remarks": by_weight(item for item in every if item.entry.remark),
+        "nots": NOT,
     }
     for paper in papers:
         here = by_paper[paper.key]
@@ -127,6 +141,8 @@ def environment() -> jinja2.Environment:
         "points": _pictures.points,
         "in_words": _pictures.in_words,
         "counts": _counts,
+        "slip": slip,
+        "said_of": said_of,
     }
     environment.globals |= {"times": TIMES}
     return environment
@@ -138,10 +154,35 @@ def _counts(every: Iterable[Item]) -> Mapping[str, int]:
     return {name: found[name] for name in VERDICTS}
 
 
-def _by_weight(some: Iterable[Item]) -> list[Item]:
-    """Errata or remarks, the heaviest class first, each in the papers' order."""
-    weights = {name: weight for weight, name in enumerate(ERRATUM_CLASSES)}
-    return sorted(some, key=lambda item: weights[item.entry.erratum_class or "false"])
+def write_page(path: Path, mark: str, template: str, **values: Any) -> Path:
+    """Write a page as one file that needs no other, with the report's style in it.
+
+    An earlier page, known by its mark, is replaced, and no other file.
+    """
+    see_page(path, mark)
+    css = asset("report.css")
+    # The page's policy allows this style sheet and no other.
+    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
+    text = (
+        environment()
+        .get_template(template)
+        .render(css=css, css_hash=f"'sha256-{digest}'", mark=mark, **values)
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, text)
+    return path
+
+
+def see_page(path: Path, mark: str) -> None:
+    """See that a page may be written here: nothing is there, or a page of ours is."""
+    if not os.path.lexists(path):
+        return
+    try:
+        ours = mark in read_inside(path.parent, path.name).decode(errors="replace")
+    except OSError:
+        ours = False
+    if not ours:
+        raise NotOurs(path)
 
 
 def asset(name: str, selector: str = ":root") -> str:

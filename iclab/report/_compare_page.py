@@ -1,13 +1,12 @@
 """The page of a comparison: verdicts, numbers that moved, pictures side by side."""
 
 import base64
-import hashlib
 import os
 from pathlib import Path
 
-from iclab._files import NotOurs, read_inside, write_whole
+from iclab._files import read_inside
 from iclab._reader import checked
-from iclab.report._build import asset, environment
+from iclab.report._build import see_page, write_page
 from iclab.report._items import sound_files
 from iclab.results import Comparison, Pair, Record, Run
 
@@ -26,36 +25,14 @@ def write_compare_page(
     Pictures of figures whose numbers are not the same stand side by side. An earlier
     page is replaced, and no other file.
     """
-    target = Path(path)
-    if os.path.lexists(target) and not _is_page(target):
-        raise NotOurs(target)
+    see_page(Path(path), _MARK)
     pictures = {
         pair.id: sides
         for pair in comparison.pairs
         if pair.both and not pair.identical and (sides := _sides(comparison, pair))
     }
-    page = environment().get_template("compare.html")
-    css = asset("report.css")
-    # The page's policy allows this style sheet and no other.
-    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
-    text = page.render(
-        comparison=comparison,
-        names=names,
-        pictures=pictures,
-        css=css,
-        css_hash=f"'sha256-{digest}'",
-    )
-    target.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(target, text)
-    return target
-
-
-def _is_page(path: Path) -> bool:
-    """Whether a file is a page that was written here."""
-    try:
-        return _MARK in read_inside(path.parent, path.name).decode(errors="replace")
-    except OSError:
-        return False
+    values = {"comparison": comparison, "names": names, "pictures": pictures}
+    return write_page(Path(path), _MARK, "compare.html", **values)
 
 
 def _sides(comparison: Comparison, pair: Pair) -> tuple[str, str] | None:

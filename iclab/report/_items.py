@@ -134,7 +134,7 @@ class Item:
 
     @property
     def printed(self) -> Sequence[CaseResult]:
-        """Cases of the statement as printed, or of a misprint nearby, which fail."""
+        """Cases of the statement as printed, or of a slip beside it, which fail."""
         every = [*self._of("cases", ()), *self._of("slips", ())]
         return [case for case in every if case.printed]
 

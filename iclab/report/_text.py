@@ -40,6 +40,15 @@ def _tag(mark: re.Match[str]) -> str:
     return f"<{name}>{inside}</{name}>"
 
 
+def markdown(text: str) -> str:
+    """Text as Markdown: its stars, brackets and signs are no markup, `code` is."""
+    pieces = " ".join(text.split()).split("`")
+    for place in range(0, len(pieces), 2):
+        for sign in "\\*[]<$|":
+            pieces[place] = pieces[place].replace(sign, "\\" + sign)
+    return "`".join(pieces)
+
+
 def without_braces(text: str) -> str:
     """Text without the marks that a reader cannot see, for alt texts and tables."""
     return re.sub(r"([_^])\{([^{}]*)\}", r"\1\2", text)

@@ -6,6 +6,14 @@ from iclab.tasks._coefficient_laws import (
     RademacherCoefficients as RademacherCoefficients,
     UnitCoefficients as UnitCoefficients,
 )
+from iclab.tasks._covariance_laws import (
+    AbstractCovarianceLaw as AbstractCovarianceLaw,
+    DiagonalCovariance as DiagonalCovariance,
+    DrawnCovariance as DrawnCovariance,
+    MixtureOfCovariances as MixtureOfCovariances,
+    RotatedCovariance as RotatedCovariance,
+    WishartCovariance as WishartCovariance,
+)
 from iclab.tasks._feature_maps import (
     AbstractFeatureMap as AbstractFeatureMap,
     FourierFeatures as FourierFeatures,
@@ -35,6 +43,14 @@ from iclab.tasks._random_covariance import (
     RandomCovariance as RandomCovariance,
     Uniform as Uniform,
 )
+from iclab.tasks._regression import (
+    AbstractLabelLaw as AbstractLabelLaw,
+    FixedLabels as FixedLabels,
+    LinearLabels as LinearLabels,
+    NetworkLabels as NetworkLabels,
+    QueryLaw as QueryLaw,
+    Regression as Regression,
+)
 from iclab.tasks._representation import (
     Representation as Representation,
     gaussian_tokens as gaussian_tokens,
@@ -49,3 +65,13 @@ from iclab.tasks._shifts import (
     TaskShift as TaskShift,
 )
 from iclab.tasks._task import AbstractTask as AbstractTask
+from iclab.tasks._vector_laws import (
+    AbstractVectorLaw as AbstractVectorLaw,
+    DiscreteVectors as DiscreteVectors,
+    GaussianVectors as GaussianVectors,
+    SignVectors as SignVectors,
+    SparseVectors as SparseVectors,
+    SphereVectors as SphereVectors,
+    StudentVectors as StudentVectors,
+    UniformVectors as UniformVectors,
+)

@@ -33,6 +33,9 @@ class AbstractShift(AbstractTask):
     def input_root(self, latent: Latent) -> Float[Array, "d d"] | None:
         return self.task.input_root(latent)
 
+    def heavy_law(self) -> str | None:
+        return self.task.heavy_law()
+
     def labels(self, latent: Latent, inputs: Inputs) -> Labels:
         return self.task.labels(latent, inputs)
 
@@ -76,6 +79,9 @@ class TaskShift(AbstractShift):
 
     def input_root(self, latent: Latent) -> Float[Array, "d d"] | None:
         return self.task.input_root(latent[0])
+
+    def heavy_law(self) -> str | None:
+        return self.task.heavy_law() or self.labelling.heavy_law()
 
     def labels(self, latent: Latent, inputs: Inputs) -> Labels:
         return self.labelling.labels(latent[1], inputs)

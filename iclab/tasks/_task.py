@@ -77,6 +77,10 @@ class AbstractTask(eqx.Module):
         """
         return None
 
+    def heavy_law(self) -> str | None:
+        """Name of a law without a second moment, if there is one: no risk exists."""
+        return None
+
     def query(self, latent: Latent, examples: Inputs, key: PRNGKeyArray) -> Input:
         """Draw the query; by default from the law of the inputs."""
         return self.inputs(latent, 1, key)[0]

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from iclab import papers
@@ -21,8 +20,8 @@ from iclab.evidence import (
     names,
 )
 from iclab.results import Record, claim_record, read_record
-from iclab.runs import package_folder
 from iclab.testing._compare import fail
+from iclab.testing._evidence import opened_paper
 
 
 @checked
@@ -39,29 +38,12 @@ def check_paper(
 
     This imports the paper's files and runs them.
     """
-    opened = _opened(paper)
+    opened = opened_paper(paper)
     for entry in opened.entries:
         _check_entry(entry)
         if scale is not None:
             run = _run_claim if entry.kind == "claim" else _run_figure
             _check_texts(entry, run(entry, scale, seed))
-
-
-def _opened(paper: str | os.PathLike[str]) -> papers.OpenPaper:
-    word = os.fspath(paper)
-    for one in papers.every_paper():
-        if one.key == word:
-            return one
-    folder = Path(word).resolve()
-    problems = papers.open_papers([folder])
-    try:
-        package = package_folder(folder)
-    except ValueError as reason:
-        fail(f"the paper {word} cannot be opened: {reason}")
-    for one in papers.every_paper():
-        if one.folder == package:
-            return one
-    raise AssertionError("; ".join(problems))
 
 
 def _check_entry(entry: Entry) -> None:

@@ -5,6 +5,10 @@ Plain arrays in, plain arrays out, float64.
 
 from iclab.theory._ahn_optimum import ahn_optimum as ahn_optimum
 from iclab.theory._expected_trace import expected_trace as expected_trace
+from iclab.theory._layer_inputs import (
+    layer_condition_numbers as layer_condition_numbers,
+    layer_inputs as layer_inputs,
+)
 from iclab.theory._linear_transformer_loss import (
     linear_transformer_loss as linear_transformer_loss,
     sampled_transformer_loss as sampled_transformer_loss,
@@ -49,6 +53,12 @@ from iclab.theory._lsa_constants import (
     largest_initial_scale_random_covariance as largest_initial_scale_random_covariance,
     last_weight_bound as last_weight_bound,
     last_weight_bound_random_covariance as last_weight_bound_random_covariance,
+)
+from iclab.theory._lsa_covariances import (
+    lsa_flow_given_covariances as lsa_flow_given_covariances,
+    lsa_full_loss_given_covariances as lsa_full_loss_given_covariances,
+    lsa_optimum_given_covariances as lsa_optimum_given_covariances,
+    three_moment_covariances as three_moment_covariances,
 )
 from iclab.theory._lsa_flow import (
     lsa_flow as lsa_flow,

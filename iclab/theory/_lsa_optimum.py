@@ -75,7 +75,7 @@ def lsa_optimum(
     Assumes: as `optimal_preconditioner`.
     Differs from the paper: nothing.
     """
-    return _balanced_weights(optimal_preconditioner(covariance, context_length))
+    return balanced_weights(optimal_preconditioner(covariance, context_length))
 
 
 @checked(jit=True)
@@ -125,10 +125,10 @@ def lsa_optimum_random_covariance(
     Differs from the paper: nothing.
     """
     gamma, xi, _ = random_covariance_coefficients(moments, context_length)
-    return _balanced_weights(jnp.diag(xi / gamma))
+    return balanced_weights(jnp.diag(xi / gamma))
 
 
-def _balanced_weights(
+def balanced_weights(
     preconditioner: Float[Array, "d d"],
 ) -> tuple[Float[Array, "d+1 d+1"], Float[Array, "d+1 d+1"]]:
     """Split u₋₁U₁₁ = `preconditioner` so that u₋₁² = ‖U₁₁‖_F²."""

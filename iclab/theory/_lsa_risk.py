@@ -1,22 +1,36 @@
 """Exact test error of one preconditioned gradient step, under any shift."""
 
 import math
+from collections.abc import Callable
+from typing import Annotated
 
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Float, Int
 
 from iclab.core import (
-    Count,
     Covariance,
     NonNegative,
     PositiveFloat,
+    Rule,
     SecondMoment,
     checked,
     is_traced,
     refuse,
     require,
 )
-from iclab.theory._lsa_optimum import optimal_preconditioner
+
+# One length of a prompt, or an array of them: results have its shape.
+_Lengths = Annotated[
+    int | Int[Array, "..."],
+    Rule(
+        "an integer ≥ 1",
+        lambda n: np.all(np.asarray(n) >= 1),
+        found=lambda n: str(np.min(np.asarray(n))),
+    ),
+    Rule("an integer below 2⁶³", lambda n: np.all(np.asarray(n) < 2**63)),
+]
 
 # A linear label's best risk is 0, but its computed value may lie this far below,
 # relative to the label's power; further below, the moments contradict each other.
@@ -27,20 +41,21 @@ _ROUND_OFF = 1e-8
 def lsa_risk(
     preconditioner: Float[Array, "d d"],
     covariance: SecondMoment,
-    examples: Count,
+    examples: _Lengths,
     *,
     query_covariance: SecondMoment | None = None,
     weight: Float[Array, " d"] | None = None,
     weight_covariance: SecondMoment | None = None,
     noise_variance: NonNegative = 0.0,
-) -> Float[Array, ""]:
+) -> Float[Array, "..."]:
     r"""Exact expected squared error of $\hat y=x_q^\top P\,\frac1M\sum_iy_ix_i$.
 
     $$\mathbb E(\hat y-w^\top x_q)^2=\operatorname{tr}\big(\Omega\,\mathbb E[
       (P\hat\Lambda-I)^\top Q(P\hat\Lambda-I)]\big)
       +\tfrac{\sigma^2}M\operatorname{tr}(P\Lambda P^\top Q)$$
 
-    with P = `preconditioner`, Λ = `covariance` of the examples, M = `examples`,
+    with P = `preconditioner`, Λ = `covariance` of the examples, M = `examples` (an
+    array of lengths gives an array of risks),
     Q = `query_covariance` (default Λ), σ² = `noise_variance` on the examples' labels,
     and Ω = wwᵀ of a fixed `weight` or `weight_covariance` of a random one (default I).
     $\mathbb E[\hat\Lambda K\hat\Lambda]=\Lambda K\Lambda+\frac1M(\Lambda K\Lambda
@@ -57,7 +72,7 @@ def lsa_risk(
     y_i = ⟨w, x_i⟩ + noise.
     Differs from the paper: the target ⟨w, x_q⟩ has no noise; add σ² for a noisy one.
     """
-    P, Lambda, M = preconditioner, covariance, examples
+    P, Lambda = preconditioner, covariance
     Q = Lambda if query_covariance is None else query_covariance
     if weight is not None and weight_covariance is not None:
         refuse("give `weight` (fixed) or `weight_covariance` (random), not both")
@@ -66,9 +81,10 @@ def lsa_risk(
         Omega = jnp.outer(weight, weight)
     K = P.T @ Q @ P
     LKL = Lambda @ K @ Lambda
-    square = LKL + (LKL + jnp.trace(K @ Lambda) * Lambda) / M
-    bias = square - 2 * Q @ P @ Lambda + Q
-    return jnp.trace(Omega @ bias) + noise_variance / M * jnp.trace(K @ Lambda)
+    power = jnp.trace(K @ Lambda)
+    limit = jnp.trace(Omega @ (LKL - 2 * Q @ P @ Lambda + Q))
+    spread = jnp.trace(Omega @ (LKL + power * Lambda)) + noise_variance * power
+    return limit + spread / jnp.asarray(examples, float)
 
 
 @checked
@@ -101,9 +117,9 @@ def nonlinear_risk(
     label_covariance: SecondMoment,
     best_risk: NonNegative,
     covariance: Covariance,
-    context_length: Count,
-    examples: Count,
-) -> Float[Array, ""]:
+    context_length: _Lengths,
+    examples: _Lengths,
+) -> Float[Array, "..."]:
     r"""Exact risk of the trained model on prompts with arbitrary labels.
 
     $$\min_w\mathbb E(\langle w,x\rangle-y)^2+\tfrac1M\operatorname{tr}
@@ -113,7 +129,8 @@ def nonlinear_risk(
       +\operatorname{tr}(\Lambda)^2\lVert a\rVert^2_{\Gamma^{-2}\Lambda}\big]$$
 
     with a = `best_weight` = Λ⁻¹E[xy], Σ = `label_covariance` = Cov(xy), the minimum =
-    `best_risk`, Λ = `covariance`, N = `context_length` in training, M = `examples`.
+    `best_risk`, Λ = `covariance`, N = `context_length` in training, M = `examples`
+    (numbers, or arrays that broadcast).
 
     Source: zhang2023, Theorem 4.2, (4.6).
     Assumes: training as in `optimal_preconditioner`; test pairs (x, y) independent,
@@ -121,16 +138,21 @@ def nonlinear_risk(
     Differs from the paper: E y² < ∞ is assumed, without which the first term is ∞.
     """
     a, Sigma, Lambda = best_weight, label_covariance, covariance
-    N, M = context_length, examples
-    inverse = optimal_preconditioner(Lambda, N)
-    G = inverse @ inverse @ Lambda
     trace = jnp.trace(Lambda)
-    length = (
-        a @ G @ Lambda @ Lambda @ a
-        + 2 * trace * (a @ G @ Lambda @ a)
-        + trace**2 * (a @ G @ a)
-    )
-    return best_risk + jnp.trace(Sigma @ G) / M + length / N**2
+
+    def risk(N: Array, M: Array) -> Array:
+        inverse = jnp.linalg.inv(
+            (1 + 1 / N) * Lambda + trace / N * jnp.eye(len(Lambda))
+        )
+        G = inverse @ inverse @ Lambda
+        length = (
+            a @ G @ Lambda @ Lambda @ a
+            + 2 * trace * (a @ G @ Lambda @ a)
+            + trace**2 * (a @ G @ a)
+        )
+        return best_risk + jnp.trace(Sigma @ G) / M + length / N**2
+
+    return _over_lengths(risk, context_length, examples)
 
 
 @checked
@@ -154,10 +176,10 @@ def linear_label_covariance(
 @checked
 def lsa_risk_bound(
     covariance: Covariance,
-    context_length: Count,
-    examples: Count,
+    context_length: _Lengths,
+    examples: _Lengths,
     weight: Float[Array, " d"] | None = None,
-) -> Float[Array, ""]:
+) -> Float[Array, "..."]:
     r"""Upper bound on the trained model's risk on noiseless linear prompts.
 
     $$\tfrac{d+1}M\lVert w\rVert_\Lambda^2+\tfrac1{N^2}\big[\lVert w\rVert_\Lambda^2
@@ -169,14 +191,15 @@ def lsa_risk_bound(
     $$\tfrac{(d+1)\operatorname{tr}\Lambda}M
       +\tfrac{(1+2d+d^2\kappa)\operatorname{tr}\Lambda}{N^2}.$$
 
-    Λ = `covariance`, N = `context_length`, M = `examples`.
+    Λ = `covariance`, N = `context_length`, M = `examples`: numbers, or arrays that
+    broadcast.
 
     Source: zhang2023, displays after Theorem 4.2.
     Assumes: as `lsa_risk` with the preconditioner of `optimal_preconditioner`.
     Differs from the paper: nothing.
     """
-    Lambda, N, M = covariance, context_length, examples
-    d, trace = len(Lambda), jnp.trace(Lambda)
+    Lambda, d, trace = covariance, len(covariance), jnp.trace(covariance)
+    N, M = _broadcast(context_length, examples)
     if weight is None:
         return (d + 1) * trace / M + _length_factor(Lambda) * trace / N**2
     w = weight
@@ -208,6 +231,23 @@ def sample_complexity(
     examples = math.ceil(2 * (d + 1) * trace / accuracy)
     context_length = math.ceil(math.sqrt(2 * factor * trace / accuracy))
     return examples, context_length
+
+
+def _broadcast(*lengths: int | Int[Array, "..."]) -> list[Array]:
+    """Lengths as floats of one shape; shapes that do not fit are refused."""
+    try:
+        return jnp.broadcast_arrays(*(jnp.asarray(n, float) for n in lengths))
+    except ValueError:
+        shapes = " and ".join(str(np.shape(n)) for n in lengths)
+        refuse(f"`context_length` and `examples` must broadcast, got shapes {shapes}")
+
+
+def _over_lengths(
+    risk: Callable[[Array, Array], Array], *lengths: int | Int[Array, "..."]
+) -> Float[Array, "..."]:
+    """A function of single lengths at every one of an array."""
+    N, M = _broadcast(*lengths)
+    return jax.vmap(risk)(N.ravel(), M.ravel()).reshape(N.shape)
 
 
 def _length_factor(Lambda: Float[Array, "d d"]) -> Float[Array, ""]:

@@ -17,19 +17,22 @@ from iclab.core import (
     Size,
     between,
     checked,
+    require,
 )
 from iclab.theory._linear_transformer_loss import scalar_filter
-from iclab.theory._wishart_moments import wishart_moments
 from iclab.theory._wishart_quadrature import (
     gauss_rule,
     spectrum_rule,
     wishart_quadrature,
 )
 
-_Steps = Annotated[int, between(1, 16)]
+_Steps = Annotated[int, between(1, 64)]
+
+# Beyond, descents to the best real steps on noisy labels end above the best of fewer.
+_NOISY_STEPS = 32
 
 # Descents towards the best real steps where the best residual has complex zeros.
-_STARTS = 6
+_STARTS, _EVALUATIONS = 6, 300
 
 # Restarts and Levenberg–Marquardt iterations of the search in `optimal_gd_plus_plus`.
 _RESTARTS = 1024
@@ -72,12 +75,14 @@ def optimal_steps(
     ```
 
     Source: ahn2023, the set S of Theorem 4; the closed form is iclab's.
-    Assumes: x ~ N(0, Σ) for any Σ, k ≤ 16.
+    Assumes: x ~ N(0, Σ) for any Σ, k ≤ 64, with noise k ≤ 32.
     Differs from the paper: a_i = −η_i; the paper proves that stationary points exist,
         for labels without noise.
     """
     d, n, k = dimension, samples, layers
     noise, signal = float(noise_variance), float(signal_variance)
+    rule = f"at most {_NOISY_STEPS} with noise (optimal_filter has no such limit)"
+    require(noise == 0 or k <= _NOISY_STEPS, "layers", rule, k)
     if noise == 0:
         steps, loss = _optimal_steps(d, n, k)
     else:
@@ -111,7 +116,7 @@ def optimal_filter(
     what layers can do.
 
     Source: iclab.
-    Assumes: w ~ N(0, Ω) with tr(ΩΣ)/d = v, x ~ N(0, Σ), k ≤ 16.
+    Assumes: w ~ N(0, Ω) with tr(ΩΣ)/d = v, x ~ N(0, Σ), k ≤ 64.
     Differs from the paper: no paper states it.
     """
     d, n, k = dimension, samples, layers
@@ -202,20 +207,30 @@ def residual_polynomial(
 def _optimal_steps(d: int, n: int, k: int) -> tuple[np.ndarray, float]:
     nodes, _ = gauss_rule(d, n, k, 1)
     with mpmath.workdps(50):
-        p = [mpmath.mpf(1)]  # coefficients of ∏ (1 − λ/ξ), ascending
-        for xi in nodes:
-            p = [
-                (p[j] if j < len(p) else 0) - (p[j - 1] / xi if j > 0 else 0)
-                for j in range(len(p) + 1)
-            ]
-        # p is orthogonal to (p − 1)/λ in λ dμ, so ∫p² dμ = ∫p dμ.
         steps = [float(1 / xi) for xi in reversed(nodes)]
-        return np.array(steps), float(d * _mean(p, d, n))
+    return np.array(steps), float(_filter_loss(d, n, k, mpmath.mpf(0)))
+
+
+def _filter_loss(d: int, n: int, k: int, tau: Any) -> Any:
+    """d∫(p² + τλg²) dμ of the best filter, by a rule that is exact for it.
+
+    Products over nodes, and no differences: with k = 64 powers of λ would cancel in
+    more digits than nodes have. Here 30 of theirs are left.
+    """
+    nodes, _ = gauss_rule(d, n, k, 1)
+    with mpmath.workdps(50):
+        total = mpmath.mpf(0)
+        for h, weight in zip(*spectrum_rule(d, n, k + 1), strict=True):
+            q = mpmath.fprod((xi - h) / (xi + tau) for xi in nodes)  # π_k(h)/π_k(−τ)
+            p = q if tau == 0 else (tau + h * q) / (h + tau)
+            noise = 0 if tau == 0 else tau * h * ((1 - q) / (h + tau)) ** 2
+            total += weight * (p**2 + noise)
+        return d * total
 
 
 @functools.lru_cache(maxsize=256)
 def _best_residual(d: int, n: int, k: int, tau: float) -> tuple[list[Any], Any]:
-    """Coefficients of p = 1 − λg, ascending, and d∫p dμ, with 50 digits."""
+    """Coefficients of p = 1 − λg, ascending, and the loss, to 30 digits."""
     nodes, _ = gauss_rule(d, n, k, 1)
     with mpmath.workdps(50):
         shift = mpmath.mpf(tau)
@@ -232,13 +247,7 @@ def _best_residual(d: int, n: int, k: int, tau: float) -> tuple[list[Any], Any]:
         for j in range(k, -1, -1):
             carry = above[j + 1] - shift * carry
             p[j] = carry
-        return p, d * _mean(p, d, n)
-
-
-def _mean(p: list[Any], d: int, n: int) -> Any:
-    """∫p dμ of a polynomial's coefficients, ascending."""
-    moments = zip(p, wishart_moments(d, n, len(p) - 1), strict=True)
-    return mpmath.fsum(c * m.numerator / m.denominator for c, m in moments)
+    return p, _filter_loss(d, n, k, mpmath.mpf(tau))
 
 
 @functools.lru_cache(maxsize=256)
@@ -247,9 +256,13 @@ def _optimal_noisy_steps(
 ) -> tuple[np.ndarray, float]:
     """Reciprocal zeros of the best residual if they are real, else the best real."""
     p, loss = _best_residual(d, n, k, tau)
+    nodes, _ = gauss_rule(d, n, k, 1)
     with mpmath.workdps(50):
-        # Zeros of the reversed polynomial are the reciprocals, the steps themselves.
-        steps = mpmath.polyroots(p[::-1], maxsteps=500, extraprec=400, asc=True)
+        # Zeros of the reversed polynomial are the reciprocals, the steps themselves;
+        # without noise they are those of the nodes.
+        beside = [mpmath.mpc(1, (-1) ** i / 10) / xi for i, xi in enumerate(nodes)]
+        options = {"maxsteps": 500, "extraprec": 400, "asc": True}
+        steps = mpmath.polyroots(p[::-1], roots_init=beside, **options)
         tiny = mpmath.mpf(10) ** -20 * max(abs(step) for step in steps)
         if all(abs(mpmath.im(step)) <= tiny for step in steps):
             return np.array(sorted(float(mpmath.re(step)) for step in steps)), float(
@@ -280,12 +293,32 @@ def _search_real_steps(
         return np.concatenate([np.sqrt(weight) * c, np.sqrt(tau * weight * h) * g])
 
     near = np.concatenate([single, double])
+
+    def slopes(eta: np.ndarray) -> np.ndarray:
+        factors = 1 - eta[:, None] * h
+        ones = np.ones((1, len(h)))
+        left = np.cumprod(np.concatenate([ones, factors[:-1] ** times[:-1, None]]), 0)
+        behind = factors[:0:-1] ** times[:0:-1, None]
+        right = np.cumprod(np.concatenate([ones, behind]), 0)[::-1]
+        # c with one factor fewer, as often as the factor stands in it.
+        fewer = (times[:, None] * left * factors ** (times - 1)[:, None] * right).T
+        noise = np.sqrt(tau * weight * h)[:, None]
+        return np.concatenate([-(np.sqrt(weight) * h)[:, None] * fewer, noise * fewer])
+
     spread = np.random.default_rng([d, n, len(near)]).standard_normal(
         (_STARTS, len(near))
     )
     starts = [near, np.full(len(near), near.mean()), *near * np.exp(0.3 * spread)]
     found = [
-        least_squares(residuals, start, xtol=1e-12, ftol=1e-15) for start in starts
+        least_squares(
+            residuals,
+            start,
+            slopes,  # pyright: ignore[reportArgumentType]  SciPy's stub wants a string
+            xtol=1e-12,
+            ftol=1e-15,
+            max_nfev=_EVALUATIONS,
+        )
+        for start in starts
     ]
     best = min(found, key=lambda one: one.cost)
     steps = np.sort(np.repeat(best.x, times))

@@ -5,7 +5,7 @@ from iclab.training._checkpoint import (
     Checkpoints as Checkpoints,
     OtherConfiguration as OtherConfiguration,
 )
-from iclab.training._core import TrainingRun as TrainingRun, fit as fit
+from iclab.training._core import TrainingRun as TrainingRun
 from iclab.training._curriculum import (
     Curriculum as Curriculum,
     Ramp as Ramp,
@@ -52,7 +52,7 @@ from iclab.training._trained_lsa import (
     initial_lsa as initial_lsa,
     trained_lsa as trained_lsa,
 )
-from iclab.training._trainer import train as train
+from iclab.training._trainer import fit as fit, train as train
 
 __getattr__ = renamed(
     __name__, {"Course": "TrainingRun", "Huber": "HuberLoss", "Record": "Recorder"}

@@ -15,7 +15,7 @@ import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
-from iclab.core import Limit, Natural, Size, checked, finite_array, require
+from iclab.core import finite_array, require
 from iclab.runs import assigned_devices
 from iclab.training._at_work import asked_precision, at_work
 from iclab.training._hooks import Hook, Recorder
@@ -31,41 +31,6 @@ Keys = Key[Array, "..."]
 # hooks are called. How steps are divided into calls does not change a bit of what they
 # compute: the number of steps is an argument of the program.
 _LONGEST_CALL, _CALL_SECONDS = 256, 0.5
-
-
-@checked(finite=False)
-def fit(
-    problem: AbstractProblem,
-    model: ModelT,
-    optimiser: AnyOptimiser,
-    *,
-    steps: Natural,
-    batch: Natural = 1,
-    key: Keys | None = None,
-    runs: tuple[Size, ...] = (),
-    hooks: Sequence[Hook] = (),
-    limit: Limit = math.inf,
-    precision: Precision | None = None,
-) -> Trained[ModelT]:
-    """Train `model` on `problem` for `steps` steps of any optax optimiser.
-
-    Step t sees `batch` samples that `problem` draws from `key` and t. Arrays of
-    floating-point numbers are trained, in the precision that they have unless
-    `precision` says otherwise. `hooks` look on, record and stop: see `Hook`. Inside of
-    a job the state is kept in the job's folder: a job that was killed goes on from it.
-
-    Many runs go side by side in one program where every array of `model` has the axes
-    `runs` in front, such as (learning rates, seeds). Runs along the last of them draw
-    samples of their own, from `fold_in(key, i)` unless there are as many keys; along
-    the others all see the same. Axes of the result are those of the model; in `losses`
-    they follow the steps.
-
-    A loss or gradient that is not finite, or a loss above `limit`, raises `Diverged`.
-    """
-    return TrainingRun(
-        "fit", problem, model, optimiser, steps=steps, batch=batch, key=key, runs=runs,
-        hooks=hooks, limit=limit, precision=precision,
-    ).run()  # fmt: skip
 
 
 class TrainingRun(Generic[ModelT]):
@@ -90,8 +55,9 @@ class TrainingRun(Generic[ModelT]):
         hooks: Sequence[Hook] = (),
         limit: float = math.inf,
         precision: Precision | None = None,
+        redraw_every: int = 1,
     ):
-        self.name, self.problem = name, problem
+        self.name, self.problem, self.optimiser = name, problem, optimiser
         # A training with a folder of its own needs none of its job's.
         kept = any(hook.keeps for hook in hooks)
         self.hooks = (*hooks,) if kept else (*hooks, *at_work())
@@ -120,6 +86,7 @@ class TrainingRun(Generic[ModelT]):
             # As a rule, neither steps nor seeds make another program.
             steps=1 if is_endless(optimiser) else steps,
             batch=batch,
+            redraw_every=redraw_every,
             runs=self.runs,
             limit=float(limit),
             precision=self.precision,
@@ -329,6 +296,7 @@ class _Program(eqx.Module):
     optimiser: AnyOptimiser
     steps: int
     batch: int
+    redraw_every: int
     runs: tuple[int, ...]
     limit: float
     precision: Precision | None
@@ -350,19 +318,34 @@ def _advance(
     dtype = _dtype(precision)
     optimiser = transformation(program.optimiser, program.steps)
 
+    every = program.redraw_every
+
+    def drawn(step):
+        def draw(key):
+            stage = problem.curriculum.stage(step // every * every, length)
+            samples = problem.batch(key, step // every, program.batch, stage)
+            return jax.lax.with_sharding_constraint(samples, by_sample)
+
+        # Runs along all axes but the last see the same.
+        return (jax.vmap(draw) if runs else draw)(keys)
+
     def unfinished(loop):
-        taken, _, fine, _ = loop
+        taken, _, fine, *_ = loop
         return (taken < count) & jnp.all(fine)
 
     def body(loop):
-        taken, carry, _, values = loop
+        taken, carry, _, values, kept = loop
         step = first + taken
+        if every == 1:
+            samples = drawn(step)
+        else:
+            # What does not change the numbers: a call draws its first batch anew.
+            fresh = (taken == 0) | (step % every == 0)
+            samples = kept = jax.lax.cond(fresh, drawn, lambda step: kept, step)
 
-        def one_run(carry, frozen, key):
+        def one_run(carry, frozen, samples):
             def loss(parameters):
                 stage = problem.curriculum.stage(step, length)
-                samples = problem.batch(key, step, program.batch, stage)
-                samples = jax.lax.with_sharding_constraint(samples, by_sample)
                 if precision == "bfloat16":
                     parameters = _cast(parameters, jnp.bfloat16)
                 model = eqx.combine(parameters, frozen, program.static)
@@ -370,24 +353,26 @@ def _advance(
 
             return stepped(loss, optimiser, program.limit, carry)
 
-        all_runs = _over(runs, one_run, keys_last=True)
-        carry, fine, *numbers = all_runs(carry, program.frozen, keys)
+        all_runs = _over(runs, one_run, samples_last=True)
+        carry, fine, *numbers = all_runs(carry, program.frozen, samples)
         values = values.at[taken].set(jnp.stack(numbers, -1).astype(values.dtype))
-        return taken + 1, carry, fine, values
+        return taken + 1, carry, fine, values, kept
 
     empty = jnp.zeros((_LONGEST_CALL, *runs, 2), dtype or float)
-    loop = (jnp.int32(0), carry, jnp.ones(runs, bool), empty)
-    taken, carry, fine, values = jax.lax.while_loop(unfinished, body, loop)
+    like = None if every == 1 else eqx.filter_eval_shape(drawn, first)
+    kept = jax.tree.map(lambda one: jnp.zeros(one.shape, one.dtype), like)
+    loop = (jnp.int32(0), carry, jnp.ones(runs, bool), empty, kept)
+    taken, carry, fine, values, _ = jax.lax.while_loop(unfinished, body, loop)
     return jax.lax.with_sharding_constraint((carry, taken, fine, values), everywhere)
 
 
 def _over(
-    runs: tuple[int, ...], function: Callable, *, keys_last: bool = False
+    runs: tuple[int, ...], function: Callable, *, samples_last: bool = False
 ) -> Callable:
-    """`function` of one run, for all of them; keys differ along the last axis only."""
+    """`function` of one run, for all; samples differ along the last axis only."""
     for axis in reversed(range(len(runs))):
         own = 0 if axis == len(runs) - 1 else None
-        function = jax.vmap(function, in_axes=(0, 0, own) if keys_last else 0)
+        function = jax.vmap(function, in_axes=(0, 0, own) if samples_last else 0)
     return function
 
 

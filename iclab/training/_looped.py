@@ -1,16 +1,21 @@
 """Training looped transformers: the exact flow, and many sampled runs at once."""
 
+import dataclasses
 import functools
 from collections.abc import Sequence
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from iclab._reader import Rule
 from iclab.core import (
+    FEWEST_EFFECTIVE,
+    Estimate,
+    Mixture,
     Natural,
     NonNegative,
     PositiveFloat,
@@ -24,12 +29,21 @@ from iclab.core import (
     same_dimension,
 )
 from iclab.models import UntiedTransformer
-from iclab.tasks import AbstractTask
-from iclab.theory import looped_flow, looped_loss, looped_loss_on_draws
+from iclab.tasks import AbstractTask, LinearRegression
+from iclab.theory import (
+    LossOnDraws,
+    looped_flow,
+    looped_loss,
+    looped_loss_on_draws,
+    transformer_loss_given,
+    weighted_covariances,
+)
 from iclab.training._core import TrainingRun
 from iclab.training._gradient_flow import gradient_flow, integrate_flow
 from iclab.training._hooks import Recorder
 from iclab.training._in_context import InContext
+from iclab.training._plan import AnyOptimiser
+from iclab.training._problem import Exact
 from iclab.training._trained import Trained
 
 
@@ -139,21 +153,30 @@ def fit_loops(
     loops: Sequence[int],
     seeds: Size,
     examples: Size,
-    batch: Size,
+    batch: Size | None = None,
     steps: Natural,
-    optimiser: optax.GradientTransformation,
+    optimiser: AnyOptimiser,
     key: PRNGKeyArray,
     start_scale: NonNegative = 0.0,
     every: Natural | None = None,
     tied: bool = True,
+    redraw_every: Natural = 1,
+    draws: Annotated[Size, Rule("at least 2", lambda n: n >= 2)] | None = None,
+    mixture: Mixture | bool = True,
 ) -> Trained[Loops]:
     """Train a looped model for every number of loops and every seed, in one program.
 
     A starts with entries N(0, `start_scale`²), u at 0. Seed i draws its start and its
     prompts from `fold_in(key, i)`, the same for every number of loops, so that
     differences between loop counts are not differences between prompts. Each step sees
-    `batch` fresh prompts of `examples` examples; the loss is the mean squared error on
-    the query. With `tied=False` every layer has weights of its own.
+    `batch` prompts of `examples` examples, others after every `redraw_every` steps; the
+    loss is the mean squared error on the query. With `tied=False` every layer has
+    weights of its own.
+
+    With `draws` in place of `batch` all steps of all runs see the same weighted sample
+    covariances, as many and from this `mixture` (see `theory.weighted_covariances`), w,
+    noise and query integrated out. `fresh` of the result is the loss with its error on
+    other draws, NaN where too few carry it: training looks better on its own.
 
     Axes of the model's arrays are loop counts, then seeds; `losses` begins with the
     axis of steps, and `records`, the models every `every` steps, with that of records.
@@ -162,6 +185,8 @@ def fit_loops(
     loops = [read(count, Natural, "loops") for count in loops]
     divides = every is None or steps % every == 0
     require(divides, "every", f"a divisor of steps = {steps}", every)
+    if (batch is None) == (draws is None):
+        refuse("give `batch` (fresh prompts) or `draws` (a fixed set), one of them")
     runs, most, d = (len(loops), seeds), max(loops), task.dimension
     layers = () if tied else (most,)
     of_seeds = jax.vmap(lambda seed: jax.random.fold_in(key, seed))(jnp.arange(seeds))
@@ -173,14 +198,62 @@ def fit_loops(
         jnp.broadcast_to(jnp.array(loops)[:, None], runs),
         most,
     )
-    return TrainingRun(
+    problem, fresh = InContext(task, examples + 1, positions="final"), None
+    if draws is not None:
+        loss, fresh = _on_draws(task, most, examples, draws, mixture, key)
+        problem = Exact(loss)
+    result = TrainingRun(
         "fit_loops",
-        InContext(task, examples + 1, positions="final"),
+        problem,
         model,
         optimiser,
         steps=steps,
-        batch=batch,
+        batch=batch or 1,
+        redraw_every=redraw_every,
         key=prompts,
         runs=runs,
         hooks=[] if every is None else [Recorder(lambda model: model, every)],
     ).run()
+    if fresh is None:
+        return result
+    judge = lambda model: jax.vmap(jax.vmap(fresh.estimate))(model)  # noqa: E731
+    found = eqx.filter_jit(judge)(result.model)
+    known = jnp.asarray(found.effective) >= FEWEST_EFFECTIVE
+    mean, error = (jnp.where(known, one, jnp.nan) for one in found)
+    share, effective = found.largest_share, found.effective
+    judged = Estimate(mean, error, found.draws, effective, share)
+    return dataclasses.replace(result, fresh=judged)
+
+
+def _on_draws(
+    task: AbstractTask,
+    loops: int,
+    examples: int,
+    draws: int,
+    mixture: Mixture | bool,
+    key: PRNGKeyArray,
+) -> list[LossOnDraws]:
+    """The loss to train on, and another one to judge by."""
+    rule = "a LinearRegression with random weights of mean 0 to draw covariances"
+    if not isinstance(task, LinearRegression) or np.any(task.weight_mean):
+        refuse(f"`task` must be {rule}, got {type(task).__name__}")
+    Sigma = task.covariance
+    given = eqx.Partial(
+        _error_given,
+        covariance=Sigma,
+        weight_covariance=task.weight_covariance,
+        noise_over_samples=task.noise_std**2 / examples,
+    )
+    # Far from the keys of seeds.
+    keys = jax.random.split(jax.random.fold_in(key, 2**32 - 1))
+    law = {"degree": 2 * loops, "mixture": mixture}
+    sets = [weighted_covariances(one, Sigma, examples, draws, **law) for one in keys]
+    return [LossOnDraws(drawn, given) for drawn in sets]
+
+
+def _error_given(
+    S: Float[Array, "d d"], model: Loops, **prompts: Any
+) -> Float[Array, ""]:
+    """Loss on prompts with this S. At u = 0, where it starts, u has no gradient."""
+    active = (jnp.arange(model.most) < model.loops)[:, None, None]
+    return transformer_loss_given(S, jnp.where(active, -model.A, 0), None, **prompts)

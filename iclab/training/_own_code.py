@@ -4,7 +4,9 @@ A run that is resumed after its script was edited goes on, unless what it trains
 what, is another thing now.
 """
 
+import contextlib
 import dataclasses
+import functools
 import hashlib
 import inspect
 import platform
@@ -17,6 +19,7 @@ from typing import Any
 
 import jax
 import numpy as np
+import optax
 
 from iclab.core import is_traced
 
@@ -38,15 +41,28 @@ def own_code(thing: Any) -> str | None:
     """
     if not _is_own(thing):
         return None
-    digest = hashlib.sha256()
-    for part in _Walk().value(thing):
-        digest.update(len(part).to_bytes(8, "big") + part)
-    return f"{_version()} {digest.hexdigest()[:16]}"
+    return _hashed(_Walk().value(thing))
+
+
+def made_code(optimiser: optax.GradientTransformation) -> str:
+    """Hash of an optimiser of optax, after the versions of Python and of optax.
+
+    Of what its functions have closed over: rates, betas, schedules.
+    """
+    parts = _Walk(closures=True).value(optimiser)
+    return f"optax-{optax.__version__}-{_hashed(parts)}"
 
 
 def code_differs(one: str, other: str) -> bool:
     """Whether two hashes say that code was edited: of one Python, and not equal."""
     return one != other and one.split()[:1] == other.split()[:1]
+
+
+def _hashed(parts: Iterator[bytes]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return f"{_version()} {digest.hexdigest()[:16]}"
 
 
 def _version() -> str:
@@ -69,9 +85,13 @@ def _is_own(thing: Any) -> bool:
 
 
 class _Walk:
-    """One way through code; what comes again is not gone into."""
+    """One way through code; what comes again is not gone into.
 
-    def __init__(self):
+    With `closures` it goes into what functions of libraries have closed over as well.
+    """
+
+    def __init__(self, *, closures: bool = False):
+        self._closures = closures
         self._seen: set[int] = set()
         self._kept: list[Any] = []  # so that no number is given twice
 
@@ -98,6 +118,11 @@ class _Walk:
             yield from self._class(value)
         elif isinstance(function := _bare(value), types.FunctionType):
             yield from self._function(function)
+        elif self._closures and isinstance(value, functools.partial):
+            yield from self.value((value.func, value.args, value.keywords))
+        elif self._closures and isinstance(value, (dict, list)):
+            inside = sorted(value.items()) if isinstance(value, dict) else value
+            yield from self.value(tuple(inside))
         elif dataclasses.is_dataclass(value):
             yield from self._class(type(value))
             for field in dataclasses.fields(value):
@@ -108,6 +133,9 @@ class _Walk:
     def _function(self, function: types.FunctionType) -> Iterator[bytes]:
         if not _is_own(function):
             yield f"{function.__module__}.{function.__qualname__}".encode()
+            for cell in (function.__closure__ or ()) if self._closures else ():
+                with contextlib.suppress(ValueError):  # a name without a value yet
+                    yield from self.value(cell.cell_contents)
             return
         named = dict(function.__globals__)
         for name, cell in zip(

@@ -27,7 +27,8 @@ class Trained(eqx.Module, Generic[ModelT]):
     `records` stacks along its first axis what was looked at on the way, and
     `recorded_at` says when: at which steps, or at which times of a flow. `stopped_by`
     names what ended the run before its last step, if something did. Solvers say the
-    `gradient_norm` at the end, and whether they `converged`.
+    `gradient_norm` at the end, and whether they `converged`. Where all steps saw one
+    set of draws, `fresh` is the loss with its error on others.
     """
 
     model: ModelT
@@ -38,6 +39,7 @@ class Trained(eqx.Module, Generic[ModelT]):
     recorded_at: Any = None
     gradient_norm: Any = None
     converged: Any = None
+    fresh: Any = None
 
     def _repr_html_(self) -> str:
         losses = np.asarray(self.losses, float)

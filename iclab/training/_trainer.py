@@ -1,5 +1,6 @@
 """Training on samples: long runs that may be stopped, killed and continued."""
 
+import math
 import os
 import signal
 import threading
@@ -12,17 +13,80 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from iclab.core import Natural, checked, require
+from iclab.core import Limit, Natural, Size, checked, require
 from iclab.runs import assigned_devices
-from iclab.training._core import TrainingRun
+from iclab.show import tell
+from iclab.training._core import Keys, TrainingRun
 from iclab.training._hooks import Hook, Recorder, Validation
-from iclab.training._plan import Optimiser, Plan, described
-from iclab.training._problem import AbstractProblem
+from iclab.training._plan import AnyOptimiser, Optimiser, Plan, Precision, described
+from iclab.training._problem import AbstractProblem, Exact
 from iclab.training._progress import ShowProgress
 from iclab.training._run_folder import RunFolder
 from iclab.training._trained import Trained
 
 ModelT = TypeVar("ModelT", bound=eqx.Module)
+AnyModelT = TypeVar("AnyModelT")
+
+
+@checked(finite=False)
+def fit(
+    problem: AbstractProblem,
+    model: AnyModelT,
+    optimiser: AnyOptimiser,
+    *,
+    steps: Natural,
+    batch: Natural = 1,
+    redraw_every: Natural = 1,
+    key: Keys | None = None,
+    runs: tuple[Size, ...] = (),
+    hooks: Sequence[Hook] = (),
+    limit: Limit = math.inf,
+    precision: Precision | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    checkpoint_every: Natural = 1000,
+) -> Trained[AnyModelT]:
+    """Train `model` on `problem` for `steps` steps of an `Optimiser` or one of optax.
+
+    Step t sees `batch` samples that `problem` draws from `key` and t; each batch serves
+    for `redraw_every` steps. Arrays of floating-point numbers are trained, in the
+    precision that they have unless `precision` says otherwise. `hooks` look on, record
+    and stop: see `Hook`. With a folder `out`, checkpoints are kept there and `resume`
+    goes on from them, as in `train`. Inside of a job the state is kept in the job's
+    folder: a job that was killed goes on from it.
+
+    Many runs go side by side in one program where every array of `model` has the axes
+    `runs` in front, such as (learning rates, seeds). Runs along the last of them draw
+    samples of their own, from `fold_in(key, i)` unless there are as many keys; along
+    the others all see the same. Axes of the result are those of the model; in `losses`
+    they follow the steps.
+
+    A loss or gradient that is not finite, or a loss above `limit`, raises `Diverged`.
+    """
+    if key is None:
+        key = jax.random.key(0)
+        if not isinstance(problem, Exact):
+            tell("iclab: fit: without a `key` samples are those of jax.random.key(0)")
+    kept: list[Hook] = []
+    if out is not None:
+        settings = {
+            "steps": steps,
+            "batch": batch,
+            "redraw_every": redraw_every,
+            "optimiser": optimiser,
+            "key": np.asarray(jax.random.key_data(key)),
+            "runs": runs,
+            "limit": limit,
+            "precision": precision,
+        }
+        configuration = described(settings, problem, model)
+        folder = RunFolder(out, configuration, every=checkpoint_every, resume=resume)
+        kept = [_Lines(folder, checkpoint_every), folder, _Signals()]
+    return TrainingRun(
+        "fit", problem, model, optimiser, steps=steps, batch=batch, key=key, runs=runs,
+        hooks=[*hooks, *kept], limit=limit, precision=precision,
+        redraw_every=redraw_every,
+    ).run()  # fmt: skip
 
 
 @checked(finite=False)
@@ -44,8 +108,9 @@ def train(
     """Train `model` on samples of `problem`, `plan.batch` of them a step.
 
     Step t draws its samples on the device from the key of `plan.seed` and t: fresh
-    ones, or those of a `FixedSet`. They are divided among all devices of all processes
-    (see `join_processes`), which changes losses by rounding only.
+    ones (the same for `plan.redraw_every` steps), or those of a `FixedSet`. They are
+    divided among all devices of all processes (see `join_processes`), which changes
+    losses by rounding only.
 
     With a folder `out`, the whole state goes to `out/checkpoints` after the first call,
     every `checkpoint_every` steps, at the end, and on SIGINT or SIGTERM, after which
@@ -61,6 +126,10 @@ def train(
     devices = len(assigned_devices())
     rule = f"a multiple of the number of devices, {devices}"
     require(plan.batch % devices == 0, "batch", rule, plan.batch)
+    scaled = lambda leaf: plan.start_scale * leaf  # noqa: E731
+    trained, rest = eqx.partition(model, eqx.is_inexact_array)
+    if plan.start_scale != 1:
+        model = eqx.combine(jax.tree.map(scaled, trained), rest)
     folder = None
     if out is not None:
         folder = RunFolder(
@@ -81,11 +150,12 @@ def train(
         hooks=[
             *([] if record is None else [Recorder(record, log_every)]),
             *hooks,
-            _Lines(plan, folder, log_every, report),
+            _Lines(folder, log_every, report),
             *([] if folder is None else [folder, _Signals()]),
             ShowProgress(show_progress, early=out is not None),
         ],
         precision=plan.precision,
+        redraw_every=plan.redraw_every,
     ).run()
 
 
@@ -94,13 +164,12 @@ class _Lines(Hook):
 
     def __init__(
         self,
-        plan: Plan,
         folder: RunFolder | None,
         every: int,
-        report: Callable[[Mapping[str, Any]], None] | None,
+        report: Callable[[Mapping[str, Any]], None] | None = None,
     ):
         self.every = every
-        self._plan, self._folder, self._report = plan, folder, report
+        self._folder, self._report = folder, report
         self._since = 0
 
     def begin(self, run: TrainingRun) -> None:
@@ -112,18 +181,19 @@ class _Lines(Hook):
             return
         before, self._begun = self._begun, (step, time.perf_counter())
         elapsed = max(self._begun[1] - before[1], 1e-9)
-        loss, norm = np.mean(run.history[self._since :], axis=0)
-        curriculum, optimiser = run.problem.curriculum, self._plan.optimiser
+        means = np.moveaxis(np.mean(run.history[self._since :], axis=0), -1, 0)
+        loss, norm = means.tolist()  # numbers, or lists where runs go side by side
+        curriculum, optimiser = run.problem.curriculum, run.optimiser
         row = {
             "step": step,
-            "loss": float(loss),
-            "gradient_norm": float(norm),
+            "loss": loss,
+            "gradient_norm": norm,
             "points": curriculum.points(step - 1),
             "dimensions": curriculum.dimensions(step - 1),
             "steps_per_second": (step - before[0]) / elapsed,
         }
         if isinstance(optimiser, Optimiser):
-            rate = optimiser.rate(self._plan.steps)
+            rate = optimiser.rate(run.steps)
             row["learning_rate"] = float(rate(step - 1))
         for hook in run.hooks:
             if isinstance(hook, Validation):

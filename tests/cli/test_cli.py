@@ -83,6 +83,7 @@ def test_list_names_every_claim(capsys):
         "remark",
         "credit",
         "counterexample",
+        "quote",
     }
 
 
@@ -91,10 +92,10 @@ def test_list_as_text_has_a_line_each(capsys):
     lines, legend = capsys.readouterr().out.split("\n\n")
     assert len(lines.splitlines()) == len(papers.select(["zhang2023"]))
     assert all(len(line) <= 100 for line in lines.splitlines())
-    assert re.search(r"^zhang2023/corollary-4.3 +! ", lines, re.MULTILINE)
+    assert re.search(r"^zhang2023/corollary-4.3 +\* ", lines, re.MULTILINE)
     assert re.search(r"^zhang2023/lemma-a.3 +u₋₁", lines, re.MULTILINE)
     assert legend.startswith("! fails as printed")
-    assert re.search(r"^zhang2023/corollary-4.3 +! misprint ", lines, re.MULTILINE)
+    assert re.search(r"^zhang2023/corollary-4.3 +\* misprint ", lines, re.MULTILINE)
 
 
 def test_list_names_trained_models(capsys):
@@ -111,11 +112,11 @@ def test_list_names_trained_models(capsys):
 
 
 def test_show_says_what_and_how(capsys):
-    assert main(["show", "zhang2023/corollary-4.3"]) == 0
+    assert main(["show", "zhang2023/section-5.1-sign-count"]) == 0
     text = capsys.readouterr().out
     for field in ("statement", "erratum", "correction", "predict", "measure", "decoy"):
         assert f"  {field} " in text
-    assert "iclab check zhang2023/corollary-4.3" in text
+    assert "iclab check zhang2023/section-5.1-sign-count" in text
 
 
 def test_show_as_json(capsys):
@@ -523,17 +524,17 @@ def test_a_reader_that_leaves_is_no_error():
 
 
 def test_show_names_the_file_and_the_theory_behind_a_prediction(capsys):
-    ids = ["zhang2023/theorem-4.5", "gatmiry2024/theorem-4.4", "ahn2023/figure-4"]
+    ids = ["zhang2023/lemma-a.5", "gatmiry2024/theorem-4.4", "ahn2023/figure-4"]
     assert main(["show", *ids, "--json"]) == 0
     found = {one["id"]: one["method"] for one in json.loads(capsys.readouterr().out)}
-    assert found[ids[0]]["file"].endswith("papers/zhang2023/theorem_4_5.py")
-    assert found[ids[0]]["theory"] == ["lsa_optimum_random_covariance"]
+    assert found[ids[0]]["file"].endswith("papers/zhang2023/lemma_a_5.py")
+    assert found[ids[0]]["theory"] == ["last_weight_bound"]
     assert found[ids[1]]["theory"] == ["closeness_bound"]  # through a helper
     assert "optimal_gd_plus_plus" in found[ids[2]]["theory"]
     assert main(["show", ids[0]]) == 0
     text = capsys.readouterr().out
-    assert "theorem_4_5.py\n" in text
-    assert "  theory      lsa_optimum_random_covariance\n" in text
+    assert "lemma_a_5.py\n" in text
+    assert "  theory      last_weight_bound\n" in text
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,7 @@ def test_scale_of_a_degree():
     assert_close(found.scales, [1.0, 2.0])
     assert_close(found.overall, [1.6**0.5])
     assert Mixture.of_degree(20, 20, 1).overall == ()
+    assert Mixture.of_degree(4, 20, 5).laws == 1
 
 
 SCALES = "Mixture: `scales` must be numbers from 1 on, 1 among them"

@@ -1,6 +1,6 @@
 """Settings of figures: values by scale, changes that are checked, words."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 import numpy as np
@@ -10,6 +10,7 @@ from iclab.evidence import (
     SCALES,
     Evidence,
     Figure,
+    by_scale,
     describe_settings,
     judge_figure,
     largest,
@@ -29,6 +30,53 @@ class Settings:
     rate: float = setting("Rate of Adam.", 0.02)
     blind: bool = setting("Without positions.", False)
     clock: Literal["operations", "seconds"] = setting("What is equal.", "operations")
+
+
+@dataclass(frozen=True)
+class Named(Settings):
+    """Some that another one names."""
+
+    clip: float | None = setting("Bound.", None)
+    decay: float = setting("Decay.", 0.0, least=0)
+    protocol: Literal["text", "code"] = setting(
+        "Whose choices.",
+        "text",
+        paper="code",
+        names={"code": {"clip": 0.01, "dimension": by_scale(20, smoke=5)}},
+    )
+
+
+def test_a_setting_names_values_of_others():
+    figure = replace(FIGURE, settings=Named)
+
+    def found(scale, **changes):
+        one = figure.settings_at(scale, changes)
+        return one.clip, one.dimension
+
+    assert found("desk") == (None, 10)
+    assert found("paper") == (0.01, 20)
+    assert found("smoke", protocol=" code ") == (0.01, 5)
+    assert found("smoke", protocol="code", clip="none", dimension="7") == (None, 7)
+    assert found("paper", protocol="text") == (None, 10)
+    assert figure.own_changes("desk", {"protocol": "code"}) == {"protocol": "code"}
+    both = {"protocol": "code", "dimension": "10"}
+    assert figure.own_changes("desk", both) == {"protocol": "code", "dimension": 10}
+    assert figure.own_changes("desk", {**both, "dimension": 20}) == {"protocol": "code"}
+    assert describe_settings(Named)[0].values["paper"] == 20
+
+
+def test_numbers_that_may_be_none_or_zero():
+    figure = replace(FIGURE, settings=Named)
+    assert figure.settings_at("desk", {"clip": 0.5, "decay": "0"}).clip == 0.5
+    assert setting_text(None) == "none"
+    with refused("me/figure-1: `clip` must be a positive number or none, got -1.0"):
+        figure.settings_at("desk", {"clip": "-1"})
+    with refused("me/figure-1: `clip` must be a number, got 'x'"):
+        figure.settings_at("desk", {"clip": "x"})
+    with refused("me/figure-1: `decay` must be a number ≥ 0, got -1.0"):
+        figure.settings_at("desk", {"decay": "-1"})
+    with refused("me/figure-1: `protocol` must be text or code, got 'none'"):
+        figure.settings_at("desk", {"protocol": "none"})
 
 
 def _jobs(settings):

@@ -13,12 +13,14 @@ import safetensors
 from iclab.core import DamagedFile, write_tensors
 from iclab.models import (
     GPT2,
+    Attention,
     Encoder,
     LinearSelfAttention,
     LinearTransformer,
     LoopedTransformer,
     MultiHeadSoftmax,
     OnPrompts,
+    SparseWeights,
     UntiedTransformer,
     load,
     save,
@@ -41,6 +43,9 @@ def _drawn(make, *arguments, **options):
 
 
 MODELS = (
+    Attention.random(jax.random.key(0), dimension=2, heads=2, hidden=3, loops=4),
+    Attention(SparseWeights(A[None], u=A[:1]), "relu", divisor="root", query="key"),
+    Attention(SparseWeights(A[None]), divisor=2.5, residual=False, negated=True),
     _drawn(Encoder.random, input_dim=3, hidden=8),
     _drawn(Encoder.random, input_dim=3, hidden=8, pre_norm=True),
     _drawn(GPT2, 3, 4),

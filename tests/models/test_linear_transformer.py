@@ -163,8 +163,8 @@ def test_refusals(getkey):
         ),
         (
             lambda: other.in_token_space(prompt),
-            "LinearTransformer.streams_in_token_space: `prompt` must be of dimension"
-            " 4, the predictor's own, got dimension 3",
+            "LinearTransformer.in_token_space: `prompt` must be of dimension 4,"
+            " the predictor's own, got dimension 3",
         ),
     ]
     for call, message in cases:

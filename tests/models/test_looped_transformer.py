@@ -85,10 +85,7 @@ def test_refusals(model, getkey):
     with refused("LoopedTransformer: `loops` must be an integer ≥ 1, got -2"):
         LoopedTransformer(jnp.eye(2), loops=-2)
     rule = "of dimension 3, the predictor's own"
-    with refused(
-        f"LoopedTransformer.predictions_by_depth: `prompt` must be {rule},"
-        " got dimension 2"
-    ):
+    with refused(f"LoopedTransformer: `prompt` must be {rule}, got dimension 2"):
         model(prompt)
 
 

@@ -1,12 +1,20 @@
-"""The certificate behind findings/turned-optimum, and spectra known outright."""
+"""Certificates behind findings, and spectra known outright."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from iclab.papers._two_inputs import Network
 from iclab.papers.findings._all_weights import least, mean_loss
+from iclab.papers.findings._critical_points import census, real_roots
 from iclab.papers.findings._spectra import spectrum
-from iclab.theory import looped_loss, wishart_moments
+from iclab.theory import (
+    linear_transformer_loss,
+    looped_loss,
+    scalar_transformer_loss,
+    wishart_moments,
+)
 from tests.assertions import assert_close
 
 
@@ -44,3 +52,28 @@ def test_spectra_have_wishart_moments(d, n):
     eigenvalues, chances = spectrum(d, n)
     found = [chances @ eigenvalues**k for k in range(7)]
     assert_close(found, [float(one) for one in wishart_moments(d, n, 6)], rtol=1e-10)
+
+
+def test_sturm_counts_real_roots():
+    assert real_roots([-6, 11, -6, 1]) == 3  # (x − 1)(x − 2)(x − 3)
+    assert real_roots([-1, 0, 0, 1]) == 1
+    assert real_roots([1, 0, 1]) == 0
+    assert real_roots([0, 0, 1, 1]) == 2  # a double one counts once
+
+
+def test_points_of_the_census_are_critical():
+    found = census(2, 10)
+    for one in [*found.points, found.one_step]:
+        a, b = jnp.array(one.a), jnp.array([one.b, 0.0])
+        loss = scalar_transformer_loss(a, b, 2, 10)
+        slopes = jax.grad(scalar_transformer_loss, (0, 1))(a, b, 2, 10)
+        assert_close(one.loss, loss)
+        assert_close(jnp.concatenate(slopes), jnp.zeros(4), atol=1e-9)
+
+
+def test_two_inputs_have_the_loss_of_theory():
+    network = Network(2, 10, with_B=False)
+    point = network.start(np.random.default_rng(0), 0.4)
+    A, _ = network.matrices(point)
+    exact = linear_transformer_loss(jnp.asarray(A), covariance=jnp.eye(2), samples=10)
+    assert_close(network.loss(point), exact)

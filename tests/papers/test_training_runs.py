@@ -8,8 +8,7 @@ import pytest
 from iclab.papers._training_runs import blocks, mean_diagonal, quick_key, to_multiples
 from iclab.papers.yang2024._experiments import (
     dictionary_of,
-    train_and_slow_down,
-    train_one_layer,
+    fixed_tasks,
 )
 from tests.assertions import assert_close
 
@@ -44,7 +43,7 @@ def test_distance_to_multiples():
     assert_close(to_multiples(2.5 * np.eye(4)), 0.0)
 
 
-def test_a_run_that_slows_down_is_the_other_one_until_then():
+def test_fixed_tasks_are_seen_once_an_epoch():
     settings = {
         "dictionary": 0,
         "dictionary_size": 10,
@@ -52,17 +51,20 @@ def test_a_run_that_slows_down_is_the_other_one_until_then():
         "feature_dim": 2,
         "context_length": 4,
         "noise_variance": 0.01,
-        "unit_norm": True,
-        "steps": 12,
-        "rate": 0.1,
-        "every": 1,
-        "drop_at": 8,
+        "unit_norm": False,
+        "samples": 14,
+        "batch": 4,
     }
     task, key = dictionary_of(settings), jax.random.key(1)
-    same, slower = train_and_slow_down(settings, task, 3, key)
-    alone = train_one_layer(settings, task, 3, key)
-    assert np.array_equal(same.losses, alone.losses)
-    assert np.array_equal(slower.losses[:9], alone.losses[:9])
-    moved = np.abs(np.diff(slower.losses[8:])) / np.abs(np.diff(alone.losses[8:]))
-    assert slower.losses.shape == alone.losses.shape
-    assert moved[0] < 0.5
+    short, long = (fixed_tasks(settings, task, key, steps) for steps in (5, 9))
+    stage = long.curriculum.last()
+    batches = [long.batch(key, jnp.asarray(t), 4, stage) for t in range(9)]
+    for step in range(5):
+        same = short.batch(key, jnp.asarray(step), 4, stage)
+        assert np.array_equal(same, batches[step])
+    # Three full batches are an epoch; two of fourteen tasks wait.
+    epochs = [np.concatenate(batches[first : first + 3]) for first in (0, 3, 6)]
+    for rows in epochs:
+        assert rows.shape == (12, 10)
+        assert len(np.unique(rows[:, 0])) == 12
+    assert not np.array_equal(epochs[0], epochs[1])

@@ -21,7 +21,7 @@ MADE = {
     "commit": "0123456789abcdef0123456789abcdef01234567+",
 }
 HOLDS = "zhang2023/theorem-4.1"
-CORRECTED = "zhang2023/corollary-4.3"
+CORRECTED = "zhang2023/section-5.1-sign-count"
 FAILS = "zhang2023/lemma-a.3"
 STOPPED = "ahn2023/lemma-8"
 FIGURE = "ahn2023/figure-1"

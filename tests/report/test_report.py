@@ -239,9 +239,9 @@ def test_errata_are_all_there_the_heaviest_first(pages, text):
 
 def test_an_erratum_has_its_class_and_its_credit(text):
     item = _words(_item(text, example.CORRECTED))
-    assert "What is wrong (misprint)" in item
-    assert "The paper has it right in the bound printed just before" in item
-    assert "up to 44-fold" not in item  # this folder has no such number
+    assert "What is wrong (hypothesis)" in item
+    assert "The paper has it right in the argument before" in item
+    assert "gives 3 negative eigenvalues" not in item  # this folder has no such number
     assert "«" not in text["errata"]
 
 

@@ -401,3 +401,25 @@ EYE, ONES = jnp.eye(2), jnp.ones(2)
 def test_bad_input_is_named(call, message):
     with refused(message):
         call()
+
+
+def test_arrays_of_lengths_are_loops():
+    """Every risk at every pair of lengths, as one by one."""
+    Lambda = jnp.array([[1.0, 0.3], [0.3, 0.5]])
+    P, w = optimal_preconditioner(Lambda, 7), jnp.array([1.0, -0.5])
+    N, M = jnp.array([[3], [20]]), jnp.array([2, 9, 50])
+
+    def nonlinear(N, M):
+        moments = linear_label_covariance(Lambda, w, 0.1)
+        return nonlinear_risk(w, moments, 0.1, Lambda, N, M)
+
+    risks = lsa_risk(P, Lambda, M, noise_variance=0.2)
+    tables = nonlinear(N, M), lsa_risk_bound(Lambda, N, M, w)
+    for j, m in enumerate(map(int, M)):
+        assert_close(risks[j], lsa_risk(P, Lambda, m, noise_variance=0.2))
+        for i, n in enumerate(map(int, N[:, 0])):
+            assert_close(tables[0][i, j], nonlinear(n, m))
+            assert_close(tables[1][i, j], lsa_risk_bound(Lambda, n, m, w))
+    assert_close(lsa_risk(P, Lambda, [2, 9, 50], noise_variance=0.2), risks)
+    with refused("lsa_risk: `examples` must be an integer ≥ 1, got 0"):
+        lsa_risk(P, Lambda, jnp.array([2, 0]))

@@ -11,6 +11,7 @@ import pytest
 from iclab.theory import (
     marchenko_pastur_optimal_steps,
     marchenko_pastur_quadrature,
+    optimal_filter,
     optimal_gd_plus_plus,
     optimal_steps,
     residual_polynomial,
@@ -18,6 +19,7 @@ from iclab.theory import (
     wishart_moments,
 )
 from iclab.theory._optimal_steps import _loss_and_gradient
+from tests.assertions import assert_close
 
 
 def determinant(rows):
@@ -75,6 +77,57 @@ def test_loss_is_a_ratio_of_determinants(d, n, k):
     assert steps.shape == (k,)
     assert np.all(steps > 0)
     assert np.all(np.diff(steps) > 0)
+
+
+@pytest.mark.parametrize(
+    ("d", "n", "k"),
+    [
+        (5, 20, 32),
+        pytest.param(5, 20, 64, marks=pytest.mark.everything),  # seconds
+        pytest.param(5, 3, 64, marks=pytest.mark.everything),
+        pytest.param(20, 40, 64, marks=pytest.mark.everything),
+    ],
+)
+def test_many_steps_to_eight_digits_by_another_route(d, n, k):
+    """Coefficients of the best p from the moments alone, by linear equations.
+
+    Among p with p(0) = 1 the least ∫p² dμ is 1/(H⁻¹)₀₀, H the Hankel matrix of moments.
+    """
+    steps, loss = optimal_steps(d, n, k)
+    with mpmath.workdps(60 + 6 * k):
+        m = [
+            mpmath.mpf(one.numerator) / one.denominator
+            for one in wishart_moments(d, n, 2 * k)
+        ]
+        H = mpmath.matrix(k + 1, k + 1)
+        for i in range(k + 1):
+            for j in range(k + 1):
+                H[i, j] = m[i + j]
+        unit = mpmath.matrix(k + 1, 1)
+        unit[0] = 1
+        p = mpmath.lu_solve(H, unit)
+        assert mpmath.nstr(d / p[0], 10) == mpmath.nstr(mpmath.mpf(loss), 10)
+        for step in np.asarray(steps):
+            # A zero within a part in 10⁹ of the step's reciprocal.
+            beside = []
+            for side in (-1, 1):
+                node = 1 / (mpmath.mpf(step) * (1 + side * mpmath.mpf("1e-9")))
+                value = mpmath.mpf(0)
+                for coefficient in list(p)[::-1]:
+                    value = value * node + coefficient
+                beside.append(value)
+            assert beside[0] * beside[1] < 0
+
+
+@pytest.mark.everything
+def test_noise_leaves_many_layers_where_the_filter_is():
+    """The loss of the best real steps is that of the exact quadrature at them."""
+    steps, loss = optimal_steps(5, 20, 24, noise_variance=0.25)
+    direct = scalar_transformer_loss(-steps, None, 5, 20, noise_variance=0.25)
+    assert_close(loss, direct, rtol=1e-9)
+    below = optimal_filter(5, 20, 24, noise_variance=0.25)[1]
+    fewer = optimal_steps(5, 20, 16, noise_variance=0.25)[1]
+    assert below < loss < fewer
 
 
 @pytest.mark.parametrize("k", [2, 5])
@@ -217,10 +270,10 @@ def test_residual_polynomial_with_b():
     [
         (
             optimal_steps,
-            (5, 20, 17),
-            "`layers` must be an integer from 1 to 16, got 17",
+            (5, 20, 65),
+            "`layers` must be an integer from 1 to 64, got 65",
         ),
-        (optimal_steps, (5, 20, 0), "`layers` must be an integer from 1 to 16, got 0"),
+        (optimal_steps, (5, 20, 0), "`layers` must be an integer from 1 to 64, got 0"),
         (optimal_steps, (0, 20, 1), "`dimension` must be an integer ≥ 1, got 0"),
         (optimal_steps, (5, 0, 1), "`samples` must be an integer ≥ 1, got 0"),
         (
@@ -244,6 +297,15 @@ def test_bad_input(function, arguments, message):
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         function(*arguments)
     assert str(caught.value) == f"{function.__name__}: {message}"
+
+
+def test_noisy_steps_stop_where_their_search_does():
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        optimal_steps(5, 20, 33, noise_variance=0.1)
+    assert str(caught.value) == (
+        "optimal_steps: `layers` must be at most 32 with noise (optimal_filter has no "
+        "such limit), got 33"
+    )
 
 
 def test_bad_residual_polynomial(unchecked):

@@ -26,7 +26,7 @@ KEY = jax.random.key(0)
     "mixture", [True, Mixture([1.0, 1.2, 2.0]), Mixture([1.0, 1.5], jnp.eye(3))]
 )
 def test_weighted_moments_are_exact_ones(n, mixture):
-    drawn = weighted_covariances(KEY, COVARIANCE, n, 30_000, degree=4, mixture=mixture)
+    drawn = weighted_covariances(KEY, COVARIANCE, n, 30_000, degree=6, mixture=mixture)
     exact = np.asarray(wishart_matrix_moments(COVARIANCE, n, 2))
     weights, S = np.asarray(drawn.weights), np.asarray(drawn.covariances)
     for values, expected in (
@@ -115,8 +115,8 @@ def test_compiles_and_is_differentiable_in_the_covariance():
 
 @pytest.mark.usefixtures("unchecked")
 def test_few_effective_draws_are_refused():
-    drawn = weighted_covariances(KEY, COVARIANCE, 4, 402, degree=4)
-    for losses, effective in ((drawn.covariances[:, 0, 0] ** 30, 2), (0.0, 0)):
+    drawn = weighted_covariances(KEY, COVARIANCE, 4, 402, degree=6)
+    for losses, effective in ((drawn.covariances[:, 0, 0] ** 30, 3), (0.0, 0)):
         losses = losses * jnp.ones(402)
         with refused(
             "WeightedCovariances.estimate: `draws` must be enough for 100 effective"

@@ -1,5 +1,6 @@
 """The core: any optimiser, runs side by side, hooks that look on, stop and remember."""
 
+import dataclasses
 import json
 import os
 from typing import Any
@@ -19,6 +20,7 @@ from iclab.training import (
     EarlyStopping,
     Exact,
     Hook,
+    OtherConfiguration,
     Plan,
     Recorder,
     Validation,
@@ -254,3 +256,75 @@ def test_the_first_checkpoint_comes_early(tmp_path):
     assert seen[:3] == [[], [], [1]]
     there = ["checkpoints", "iclab-files.json", "metrics.jsonl"]
     assert sorted(os.listdir(tmp_path)) == there
+
+
+def test_batches_serve_for_several_steps():
+    # Steps 3 … 5 see one batch, however calls divide them: gradient descent by hand.
+    options: Any = {"key": KEY, "batch": 4, "redraw_every": 3}
+    result = fit(PROBLEM, _point(), SGD, steps=7, hooks=[Every(2)], **options)
+    y, losses, stage = np.zeros(2), [], PROBLEM.curriculum.last()
+    for step in range(7):
+        points = np.asarray(PROBLEM.batch(KEY, jnp.array(step // 3), 4, stage))
+        losses.append(np.mean((y - points) ** 2))
+        y = y - 0.1 * (y - points.mean(0))
+    assert_close(result.losses, losses)
+    assert_close(result.model.y, y)
+    runs = fit(PROBLEM, _point(2), SGD, steps=7, runs=(2,), **options)
+    options["key"] = jax.random.fold_in(KEY, 1)
+    alone = fit(PROBLEM, _point(), SGD, steps=7, **options)
+    assert_close(runs.losses[:, 1], alone.losses)
+
+
+class Every(Hook):
+    """Ends every call after so many steps."""
+
+    def __init__(self, every):
+        self.every = every
+
+    def __call__(self, run):
+        """Nothing."""
+
+
+def test_fit_keeps_checkpoints_and_resumes(tmp_path):
+    options: Any = {"key": KEY, "runs": (2,), "redraw_every": 4, "checkpoint_every": 5}
+    whole = fit(PROBLEM, _point(2), SGD, steps=12, out=tmp_path / "whole", **options)
+    fit(PROBLEM, _point(2), SGD, steps=7, out=tmp_path / "parts", **options)
+    folder = {"out": tmp_path / "parts", "resume": True}
+    resumed = fit(PROBLEM, _point(2), SGD, steps=12, **folder, **options)
+    assert np.array_equal(resumed.losses, whole.losses)
+    last = [
+        Checkpoints(tmp_path / name / "checkpoints").path(12).read_bytes()
+        for name in ("whole", "parts")
+    ]
+    assert last[0] == last[1]
+    lines = (tmp_path / "parts" / "metrics.jsonl").read_text().splitlines()
+    assert_close(json.loads(lines[0])["loss"], whole.losses[:5].mean(0))
+    with pytest.raises(OtherConfiguration, match="`optimiser` is another one"):
+        fit(PROBLEM, _point(2), optax.sgd(0.2), steps=12, **folder, **options)
+    options["key"] = jax.random.key(4)
+    with pytest.raises(OtherConfiguration, match="`key` is "):
+        fit(PROBLEM, _point(2), SGD, steps=12, **folder, **options)
+
+
+def test_fit_says_what_it_draws_from(capsys):
+    result = fit(PROBLEM, _point(), SGD, steps=2)
+    said = "iclab: fit: without a `key` samples are those of jax.random.key(0)\n"
+    assert capsys.readouterr().err == said
+    given = fit(PROBLEM, _point(), SGD, steps=2, key=jax.random.key(0))
+    assert np.array_equal(result.losses, given.losses)
+    fit(Exact(_bowl), jnp.ones(2), SGD, steps=2)
+    assert capsys.readouterr().err == ""
+
+
+def test_training_begins_at_a_scale():
+    plan = Plan(1, 4, SGD, precision="float64", start_scale=0.5)
+    start = Point(jnp.full(2, 3.0), jnp.array(1))
+    half = Point(jnp.full(2, 1.5), jnp.array(1))
+    found = [
+        train(PROBLEM, one, plan, show_progress=False)
+        for one, plan in (
+            (start, plan),
+            (half, dataclasses.replace(plan, start_scale=1)),
+        )
+    ]
+    assert np.array_equal(found[0].losses, found[1].losses)

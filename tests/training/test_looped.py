@@ -11,9 +11,9 @@ import pytest
 
 from iclab.models import LoopedTransformer
 from iclab.papers.findings._all_weights import least, mean_loss
-from iclab.tasks import LinearRegression
+from iclab.tasks import Exponential, LinearRegression, RandomCovariance
 from iclab.theory import looped_flow_limit, looped_loss, looped_optimum
-from iclab.training import fit_loops, looped_gradient_flow
+from iclab.training import Optimiser, fit_loops, looped_gradient_flow
 from tests.assertions import assert_close
 from tests.refusals import refused
 
@@ -103,7 +103,8 @@ def _runs(**changes):
         "start_scale": 0.1,
         "every": 10,
     }
-    return fit_loops(LinearRegression(jnp.eye(2)), **{**arguments, **changes})
+    arguments["task"] = LinearRegression(jnp.eye(2))
+    return fit_loops(**{**arguments, **changes})
 
 
 def test_runs_side_by_side_are_what_one_does_alone():
@@ -120,6 +121,21 @@ def test_runs_side_by_side_are_what_one_does_alone():
     assert_close(runs.model.A[1, 0], model.A)
     assert_close(A[-1, 1, 0], model.A)
     assert_close(losses[:, 1, 0], alone)
+
+
+@pytest.mark.everything
+def test_runs_on_fixed_draws_are_judged_by_others():
+    rate = Optimiser(learning_rate=0.05, schedule="cosine")
+    runs = _runs(batch=None, draws=1_500, steps=150, every=None, optimiser=rate)
+    losses, fresh = np.asarray(runs.losses), runs.fresh
+    # Starts do not matter, and the set looks better than the population is.
+    assert_close(losses[-1, :, 0], losses[-1, :, 1], rtol=1e-3)
+    for row, L in enumerate((1, 3)):
+        exact = np.array([_exact_loss(A, 8, L) for A in np.asarray(runs.model.A[row])])
+        assert np.all(np.abs(fresh.mean[row] - exact) <= 5 * fresh.standard_error[row])
+        assert np.all(exact <= 1.2 * looped_optimum(2, 8, L)[1])
+    assert_close(runs.model.u, 0.0)
+    assert np.all(np.asarray(fresh.effective) >= 100)
 
 
 def _trained_alone(model, key):
@@ -149,6 +165,16 @@ def test_runs_refusals():
         _runs(loops=(1, 0))
     with refused("fit_loops: `loops` must be at least one number, got []"):
         _runs(loops=())
+    with refused(
+        "fit_loops: give `batch` (fresh prompts) or `draws` (a fixed set), one of them"
+    ):
+        _runs(draws=100)
+    with refused(
+        "fit_loops: `task` must be a LinearRegression with random weights of mean 0 to"
+        " draw covariances, got RandomCovariance"
+    ):
+        task = RandomCovariance((Exponential(),) * 2)
+        _runs(task=task, batch=None, draws=100)
     with refused("fit_loops: `every` must be a divisor of steps = 20, got 7"):
         _runs(every=7)
     rule = "finite (try a smaller learning rate)"

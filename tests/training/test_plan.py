@@ -1,5 +1,8 @@
 """Optimisers and plans as plain values."""
 
+import types
+from typing import Any
+
 import numpy as np
 import optax
 import pytest
@@ -21,6 +24,8 @@ def test_schedules():
     assert_close(rate(schedule="linear"), 1 - steps / 10, atol=1e-6)
     falling = (1 + np.cos(np.pi * steps / 10)) / 2
     assert_close(rate(schedule="cosine"), falling, atol=1e-6)
+    halved = rate(schedule="halving", halve_every=3)
+    assert_close(halved, [1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.125, 0.125])
     warm = rate(warmup=4)
     assert_close(warm, [0.25, 0.5, 0.75] + [1.0] * 8, rtol=1e-6)
     assert_close(rate(warmup=4, schedule="linear")[4:], 1 - np.arange(7) / 6, atol=1e-6)
@@ -31,6 +36,7 @@ def test_schedules():
     [
         (Optimiser("adam", 0.1), optax.adam(0.1)),
         (Optimiser("adamw", 0.1, weight_decay=0.2), optax.adamw(0.1, weight_decay=0.2)),
+        (Optimiser("adam", 0.1, betas=(0.5, 0.8)), optax.adam(0.1, 0.5, 0.8)),
         (Optimiser("sgd", 0.1, momentum=0.9), optax.sgd(0.1, 0.9)),
     ],
 )
@@ -51,6 +57,30 @@ def test_clipping():
     assert_close(updates, [-0.3, -0.4], rtol=1e-6)
 
 
+def test_clipping_by_matrix():
+    # Two layers in a stack, a matrix and a vector: each within the bound by itself.
+    gradient = {
+        "stack": np.array([[[3.0, 4.0]], [[0.3, 0.0]]]),
+        "matrix": np.array([[0.0, 5.0], [12.0, 0.0]]),
+        "vector": np.array([0.0, 2.0]),
+    }
+    one = Optimiser("sgd", 1.0, clip=0.5, clip_by="matrix").transformation(5)
+    updates: Any = one.update(gradient, one.init(gradient))[0]
+    expected = {
+        "stack": [[[-0.3, -0.4]], [[-0.3, 0.0]]],
+        "matrix": [[0.0, -2.5 / 13], [-6 / 13, 0.0]],
+        "vector": [0.0, -0.5],
+    }
+    for name, values in expected.items():
+        assert_close(updates[name], values)
+
+
+def test_plans_of_settings():
+    settings = types.SimpleNamespace(steps=7, clip=0.5, clip_by="matrix", other=1)
+    optimiser = Optimiser(clip=0.5, clip_by="matrix")
+    assert Plan.of(settings) == Plan(7, optimiser=optimiser)
+
+
 def test_functions_are_described_by_their_names():
     # An address would be another one in the process that resumes.
     flat = described(Plan(1), None, (np.linalg.norm, test_clipping))
@@ -68,6 +98,19 @@ def test_functions_are_described_by_their_names():
         ({"weight_decay": 0.1}, "0 unless adamw, got 0.1"),
         ({"momentum": 0.1}, "0 unless sgd, got 0.1"),
         ({"momentum": -1.0}, "≥ 0 and finite, got -1.0"),
+        (
+            {"betas": (0.9, 0.99), "method": "sgd"},
+            "as they are for sgd, which has none, got (0.9, 0.99)",
+        ),
+        (
+            {"halve_every": 3},
+            "given with the schedule halving, and with no other, got 3",
+        ),
+        (
+            {"halve_every": None, "schedule": "halving"},
+            "given with the schedule halving, and with no other, got None",
+        ),
+        ({"clip_by": "matrix"}, "whole unless `clip` is given, got matrix"),
         ({"warmup": 0.5}, "an integer from 0 to 2⁶³ − 1, got 0.5"),
     ],
 )
@@ -116,6 +159,30 @@ def test_differences_do_not_go_into_parts_of_another_kind():
         "`task` is Linear there and Random here",
         "`tasks` is nothing there and 2 here",
     ]
+
+
+def test_checkpoints_of_the_version_before_have_fewer_settings():
+    here = described(Plan(1), None, None)
+    added = ("redraw_every", "start_scale", "optimiser.clip_by", "optimiser.betas[0]")
+    there = {name: one for name, one in here.items() if name not in added}
+    assert differences(there, here) == []
+    here = described(Plan(1, redraw_every=3), None, None)
+    assert differences(there, here) == ["`redraw_every` is 1 there and 3 here"]
+
+
+def test_optimisers_of_optax_are_told_apart():
+    def settings(optimiser):
+        return described(Plan(1, optimiser=optimiser), None, None)
+
+    one, same = (
+        optax.chain(optax.clip(1.0), optax.adam(optax.cosine_decay_schedule(0.1, 9)))
+        for _ in range(2)
+    )
+    other = optax.chain(
+        optax.clip(1.0), optax.adam(optax.cosine_decay_schedule(0.1, 8))
+    )
+    assert differences(settings(one), settings(same)) == []
+    assert differences(settings(one), settings(other)) == ["`optimiser` is another one"]
 
 
 def test_differences_know_what_was_renamed():

@@ -87,7 +87,7 @@ def prompt_nodes(covariance: np.ndarray, samples: int) -> Nodes:
     points = np.stack([grid.ravel() for grid in grids], axis=1)
     grids = np.meshgrid(*(weight for _, weight in axes), indexing="ij")
     weights = np.prod([grid.ravel() for grid in grids], axis=0)
-    root = np.linalg.cholesky(Sigma).T
+    root = _root(Sigma).T
     examples = points[:, : n * d].reshape(-1, n, d) @ root
     w, query = points[:, n * d : n * d + d], points[:, n * d + d :] @ root
     labels = np.einsum("pnd,pd->pn", examples, w)
@@ -141,4 +141,10 @@ def _gaussian_rule(covariance: np.ndarray, nodes: int) -> tuple[np.ndarray, np.n
     line, weight = np.polynomial.hermite_e.hermegauss(nodes)
     points = np.array(list(itertools.product(line, repeat=d)))
     weights = np.array(list(itertools.product(weight, repeat=d))).prod(axis=1)
-    return points @ np.linalg.cholesky(covariance).T, weights / weights.sum()
+    return points @ _root(covariance).T, weights / weights.sum()
+
+
+def _root(covariance: np.ndarray) -> np.ndarray:
+    """R with RRᵀ = Σ, which may be singular."""
+    eigenvalues, basis = np.linalg.eigh(covariance)
+    return basis * np.sqrt(np.maximum(eigenvalues, 0))

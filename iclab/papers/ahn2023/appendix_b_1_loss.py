@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from iclab.core import Prompt
-from iclab.evidence import Measured, rounded
+from iclab.evidence import Measured, Printed, rounded
 from iclab.models import LinearTransformer
 
 # Prompts that are shown one by one, before the mean over all.
@@ -51,9 +51,12 @@ def predict(case: Case):
     return case.trace(projected=True)
 
 
-def printed(case: Case):
+def as_printed(case: Case):
     """The trace without I − M: errors on the examples are counted too."""
     return case.trace(projected=False)
+
+
+printed = Printed(predict=as_printed, nearby=True)
 
 
 def measure(case: Case) -> Measured:

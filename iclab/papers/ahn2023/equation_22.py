@@ -101,7 +101,7 @@ def as_printed(case: Labels | Rotated | Slope):
     return case.printed()
 
 
-printed = Printed(predict=as_printed, cases=printed_cases)
+printed = Printed(predict=as_printed, cases=printed_cases, nearby=True)
 
 
 def measure(case: Labels | Rotated | Slope) -> Measured:

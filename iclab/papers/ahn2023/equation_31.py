@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.evidence import Measured
+from iclab.evidence import Measured, Printed
 from iclab.papers.ahn2023._equivariance import Labels, Rotated, instance
 from iclab.papers.ahn2023._two_inputs import LAYERS, Derivatives, derivatives
 from iclab.theory import scalar_transformer_loss
@@ -27,13 +27,7 @@ class Slopes:
 
     def predicted(self) -> np.ndarray:
         """Along r_jΣ⁻¹, r_j = Tr(Σ^½R_jΣ^½)/d, and s_jI, s_j = Tr(S_j)/d: f on S."""
-        r = np.trace(self.R @ self.covariance, axis1=1, axis2=2) / 2
-        return self._slopes_on_S(r)
-
-    def printed(self) -> np.ndarray:
-        """Along r_jΣ⁻¹ and s_jΣ⁻¹, as above (36)."""
-        along = np.tensordot(self._derivatives().B, np.linalg.inv(self.covariance))
-        return np.concatenate([self.predicted()[:LAYERS], self._s * along])
+        return self._slopes_on_S(self.r)
 
     def decoy(self) -> np.ndarray:
         """r_j = Tr(R_j)/d, without Σ."""
@@ -41,7 +35,7 @@ class Slopes:
 
     def measured(self) -> Measured:
         """⟨∇f, R_j⟩ and ⟨∇f, S_j⟩ with the gradient of the exact loss."""
-        found = self._derivatives()
+        found = self.derivatives()
         of_A = np.sum(found.A * self.R, axis=(1, 2))
         of_B = np.sum(found.B * self.S, axis=(1, 2))
         size = 4 * float(np.max(np.abs([self.R, self.S])))
@@ -49,10 +43,17 @@ class Slopes:
         return Measured(np.concatenate([of_A, of_B]), size * found.error, reason)
 
     @property
-    def _s(self) -> np.ndarray:
+    def r(self) -> np.ndarray:
+        """r_j = Tr(Σ^½R_jΣ^½)/d."""
+        return np.trace(self.R @ self.covariance, axis1=1, axis2=2) / 2
+
+    @property
+    def s(self) -> np.ndarray:
+        """s_j = Tr(Σ^{−½}S_jΣ^½)/d."""
         return np.trace(self.S, axis1=1, axis2=2) / 2
 
-    def _derivatives(self) -> Derivatives:
+    def derivatives(self) -> Derivatives:
+        """Gradients of the exact loss in all entries of A and B."""
         A = self.a[:, None, None] * np.linalg.inv(self.covariance)
         B = self.b[:, None, None] * np.eye(2)
         return derivatives(A, B, self.covariance, self.samples)
@@ -63,7 +64,7 @@ class Slopes:
 
         gradient = jax.jit(jax.grad(loss, (0, 1)))
         of_a, of_b = gradient(jnp.asarray(self.a), jnp.asarray(self.b))
-        return np.concatenate([r * np.asarray(of_a), self._s * np.asarray(of_b)])
+        return np.concatenate([r * np.asarray(of_a), self.s * np.asarray(of_b)])
 
 
 def cases(scale) -> dict[str, Labels | Rotated | Slopes]:
@@ -78,12 +79,16 @@ def cases(scale) -> dict[str, Labels | Rotated | Slopes]:
         found[f"(40), (45): derivatives in B_{j}"] = Rotated(one, LAYERS + j)
     for j in range(LAYERS):
         found[f"(47), (50): derivatives in A_{j}"] = Rotated(one, j)
-    random = np.random.default_rng([31, 2])
+    found["(36), (37): d=2, n=10"] = slopes(2)
+    return found
+
+
+def slopes(seed: int) -> Slopes:
+    """A random point of S and random directions for every matrix."""
+    random = np.random.default_rng([31, seed])
     R, S = random.standard_normal((2, LAYERS, 2, 2))
     a, b = -random.uniform(0.2, 0.8, LAYERS), random.uniform(0.1, 0.5, LAYERS)
-    Sigma = np.array([[1.3, 0.4], [0.4, 0.5]])
-    found["(36), (37): d=2, n=10"] = Slopes(Sigma, 10, a, b, R, S)
-    return found
+    return Slopes(np.array([[1.3, 0.4], [0.4, 0.5]]), 10, a, b, R, S)
 
 
 def predict(case: Labels | Rotated | Slopes):
@@ -91,9 +96,19 @@ def predict(case: Labels | Rotated | Slopes):
     return case.predicted()
 
 
-def printed(case: Labels | Rotated | Slopes):
-    """G with I − M… as above (38), and S̃_j = s_jΣ⁻¹."""
+def printed_cases(scale) -> dict[str, Labels | Rotated | Slopes]:
+    """Those about G."""
+    found = cases(scale)
+    return {name: case for name, case in found.items() if not isinstance(case, Slopes)}
+
+
+def as_printed(case: Labels | Rotated | Slopes):
+    """G with I − M… as above (38)."""
+    assert not isinstance(case, Slopes)
     return case.printed()
+
+
+printed = Printed(predict=as_printed, cases=printed_cases, nearby=True)
 
 
 def measure(case: Labels | Rotated | Slopes) -> Measured:

@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from iclab.evidence import Measured, rounded
+from iclab.evidence import Measured, Printed, rounded
 from iclab.papers.ahn2023._single_layer import (
     Nodes,
     Weighted,
@@ -36,10 +36,13 @@ def predict(case: Weighted):
     return 2 * float(_half_loss(-case.Q, case.P, case.covariance, case.samples))
 
 
-def printed(case: Weighted):
+def as_printed(case: Weighted):
     """The mean without the square, from (6) as written: every error averages out."""
     nodes = prompt_nodes(case.covariance, case.samples)
     return float(nodes.weights @ _printed_errors(case, nodes))
+
+
+printed = Printed(predict=as_printed, nearby=True)
 
 
 def measure(case: Weighted) -> Measured:

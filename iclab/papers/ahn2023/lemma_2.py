@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from iclab.core import Prompt
-from iclab.evidence import Measured, rounded
+from iclab.evidence import Measured, Printed, rounded
 from iclab.models import LinearTransformer
 from iclab.papers.ahn2023._fixed_prompts import Batch, layers, prompts
 
@@ -37,10 +37,13 @@ def predict(case: Case):
     return _summary(case, _iterates(case, case.A[:-1], 1.0), 1.0)
 
 
-def printed(case: Case):
+def as_printed(case: Case):
     """k layers with A_0 … A_k, so k + 1 steps at the end, and Hessian XXᵀ/(2n)."""
     *labels, _ = _iterates(case, case.A[:-1], 1.0)
     return _summary(case, [*labels, _iterates(case, case.A, 1.0)[-1]], 0.5)
+
+
+printed = Printed(predict=as_printed, nearby=True)
 
 
 def decoy(case: Case):

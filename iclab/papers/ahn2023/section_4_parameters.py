@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import jax
 import numpy as np
 
-from iclab.evidence import Measured
+from iclab.evidence import Measured, Printed
 from iclab.papers.ahn2023._single_layer import prompt_nodes, rotated, squared_error
 
 _COVARIANCE = rotated((1.6, 0.2))
@@ -30,9 +30,12 @@ def predict(case: Case):
     return np.array([d, d])
 
 
-def printed(case: Case):
+def as_printed(case: Case):
     """The first n columns of Q and the first n rows of P."""
     return np.array([case.samples, case.samples])
+
+
+printed = Printed(predict=as_printed, nearby=True)
 
 
 def decoy(case: Case):

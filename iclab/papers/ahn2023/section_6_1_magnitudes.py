@@ -8,12 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iclab.evidence import Measured, rounded
+from iclab.evidence import Measured
+from iclab.papers.ahn2023._multiples import LAYERS, STARTS, trained
 from iclab.theory import optimal_gd_plus_plus
 
-_LAYERS = 3
+labels = "‖A₁‖/‖A₀‖", "‖A₂‖/‖A₁‖", "layers that grow"
 
-relation = ">="
+shares = {
+    "_normalised": (
+        "divides exact moments by powers of n; the moments have two formulas"
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -35,21 +40,26 @@ def cases(scale) -> dict[str, Case]:
 
 
 def predict(case: Case):
-    """‖A₁‖/‖A₀‖ and ‖A₂‖/‖A₁‖ are at least 1."""
-    return np.ones(_LAYERS - 1)
+    """Both ratios at the best point of S, and that both are above 1."""
+    a, _, _ = optimal_gd_plus_plus(case.dimension, case.samples, LAYERS)
+    return np.append(_ratios(np.asarray(a)), LAYERS - 1)
 
 
 def measure(case: Case) -> Measured:
-    """Ratios at the best point of S that a search from many starts finds."""
-    # Polished until the gradient is below 1e-12: right to the digits of float64.
-    return rounded(_ratios(case), 10.0, _ratios(case))
+    """Train multiples of Σ⁻¹ and I on the exact loss, from Gaussian starts."""
+    found = trained(case.dimension, case.samples)
+    ratios = _ratios(found.a)
+    error = 2 * found.shift * (1 + ratios) / np.abs(found.a)[:-1]
+    reason = f"distance to the minimum where {found.reached} of {STARTS} descents ended"
+    value = np.append(ratios, np.sum(ratios > 1))
+    return Measured(value, np.append(error, 0), reason)
 
 
 def decoy(case: Case):
-    """Geometric growth: each ratio at least as large as the other."""
-    return _ratios(case)[::-1]
+    """The best point of S for one example more, as if the query counted."""
+    found = trained(case.dimension, case.samples + 1)
+    return np.append(_ratios(found.a), LAYERS - 1)
 
 
-def _ratios(case: Case) -> np.ndarray:
-    a, _, _ = optimal_gd_plus_plus(case.dimension, case.samples, _LAYERS)
-    return np.abs(np.asarray(a))[1:] / np.abs(np.asarray(a))[:-1]
+def _ratios(a: np.ndarray) -> np.ndarray:
+    return np.abs(a[1:]) / np.abs(a[:-1])

@@ -16,9 +16,17 @@ from iclab.papers.ahn2023._multi_layer import (
     settings,
     trained,
 )
+from iclab.papers.ahn2023._two_inputs import derivatives
 from iclab.theory import marchenko_pastur_optimal_steps, optimal_steps
 
 STARTS = {"smoke": 1, "desk": 2, "paper": 5}
+
+shares = {
+    "optimal_steps": (
+        "names the point; slopes there, and where descents end, come from the model"
+    ),
+    "LinearTransformer": "the decoy is the slope of the same model at other steps",
+}
 
 
 @dataclass(frozen=True)
@@ -37,27 +45,44 @@ class Trained:
     starts: int
 
 
-def cases(scale) -> dict[str, Stationary | Trained]:
-    """Gradients for one to three layers, and the end of training with three."""
-    found: dict[str, Stationary | Trained] = {}
+@dataclass(frozen=True)
+class Deep:
+    """More layers than three: two inputs, of which every prompt is integrated."""
+
+    samples: int
+    layers: int
+
+
+_COVARIANCE = np.array([[1.3, 0.4], [0.4, 0.5]])
+
+
+def cases(scale) -> dict[str, Stationary | Trained | Deep]:
+    """Gradients for one to three layers and for more, and the end of training."""
+    found: dict[str, Stationary | Trained | Deep] = {}
     for name, setting in settings(scale).items():
         for k in range(1, LAYERS + 1):
             found[f"{name}, k={k}, gradient"] = Stationary(setting, k)
     name, setting = next(iter(settings(scale).items()))
     found[f"{name}, k={LAYERS}, trained"] = Trained(setting, STARTS[scale])
+    for k in {"smoke": (5,), "desk": (4, 5), "paper": (4, 5, 6, 8)}[scale]:
+        found[f"d=2, n=10, k={k}, gradient"] = Deep(10, k)
     return found
 
 
-def predict(case: Stationary | Trained):
+def predict(case: Stationary | Trained | Deep):
     """No gradient; after training the closed form, and no part that is not scalar."""
-    if isinstance(case, Stationary):
+    if not isinstance(case, Trained):
         return np.zeros(case.layers)
     steps, loss = optimal_steps(case.setting.dimension, case.setting.samples, LAYERS)
     return np.array([loss, *steps, 0.0])
 
 
-def measure(case: Stationary | Trained) -> Measured:
+def measure(case: Stationary | Trained | Deep) -> Measured:
     """Derivatives of the exact loss in every entry, or descents on it."""
+    if isinstance(case, Deep):
+        norms, rounding = _deep_norms(case, optimal_steps(2, case.samples, case.layers))
+        reason = "float64 round-off over all nodes of an exact rule"
+        return Measured(norms, rounding, reason)
     setting = case.setting
     d, n = setting.dimension, setting.samples
     if isinstance(case, Stationary):
@@ -79,8 +104,11 @@ def measure(case: Stationary | Trained) -> Measured:
     return Measured(value, error, "gradient left over the smallest curvature, rounding")
 
 
-def decoy(case: Stationary | Trained):
+def decoy(case: Stationary | Trained | Deep):
     """The steps that are best in the limit of many inputs and examples, n/d fixed."""
+    if isinstance(case, Deep):
+        limit = marchenko_pastur_optimal_steps(2 / case.samples, case.layers)
+        return _deep_norms(case, limit)[0]
     setting, d = case.setting, case.setting.dimension
     k = case.layers if isinstance(case, Stationary) else LAYERS
     steps, loss = marchenko_pastur_optimal_steps(d / setting.samples, k)
@@ -93,3 +121,10 @@ def _norms(setting: Setting, A: np.ndarray, layers: int) -> np.ndarray:
     """‖∇f‖_F of every layer."""
     _, gradient = loss_and_gradient(A, setting)
     return np.linalg.norm(gradient[:layers], axis=(1, 2))
+
+
+def _deep_norms(case: Deep, optimum) -> tuple[np.ndarray, float]:
+    """‖∇f‖_F of every layer at these steps along Σ⁻¹, by forward passes; its error."""
+    A = -np.asarray(optimum[0])[:, None, None] * np.linalg.inv(_COVARIANCE)
+    found = derivatives(A, 0 * A, _COVARIANCE, case.samples, without_B=True)
+    return np.linalg.norm(found.A, axis=(1, 2)), 2 * found.error

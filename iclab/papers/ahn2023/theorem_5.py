@@ -23,7 +23,7 @@ class Exact:
 
     def norms(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, float]:
         """‖∇f‖_F for A and B of every layer at A_i = a_iΣ⁻¹, B_i = b_iI; its error."""
-        padding = np.zeros(LAYERS - self.layers)
+        padding = np.zeros(max(0, LAYERS - self.layers))
         a, b = np.concatenate([a, padding]), np.concatenate([b, padding])
         A = a[:, None, None] * np.linalg.inv(self.covariance)
         B = b[:, None, None] * np.eye(2)
@@ -34,7 +34,7 @@ class Exact:
 
 
 def cases(scale) -> dict[str, Exact | Sampled]:
-    """Two inputs exactly, two and three layers; five inputs by sampling."""
+    """Two inputs exactly, two to four layers; five inputs by sampling."""
     Sigma = np.array([[1.3, 0.4], [0.4, 0.5]])
     found: dict[str, Exact | Sampled] = {
         "d=2, n=10, three layers": Exact(Sigma, 10, 3),
@@ -42,6 +42,7 @@ def cases(scale) -> dict[str, Exact | Sampled]:
     }
     if scale != "smoke":
         found["d=2, n=10, two layers"] = Exact(Sigma, 10, 2)
+        found["d=2, n=10, four layers"] = Exact(Sigma, 10, 4)
         draws = {"desk": 1 << 10, "paper": 1 << 14}[scale]
         sampled = Sampled(setting(np.square(AXES), 20), draws)
         found["d=5, n=20, two layers, sampled"] = sampled

@@ -37,6 +37,10 @@ _LAYERS = np.stack([-_A, -_A.T, -0.3 * _A @ _A])
 # Steps and contractions of a network of multiples of Σ⁻¹ and of I.
 _STEPS, _CONTRACTIONS = np.array([-0.35, -0.5]), np.array([-0.25, 0.0])
 
+shares = {
+    "optimal_preconditioner": "makes the weights; models on prompts are measured",
+}
+
 
 @dataclass(frozen=True)
 class Case:

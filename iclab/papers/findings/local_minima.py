@@ -24,6 +24,12 @@ _SAMPLES = 2
 # Curvatures below this part of the largest one are round-off of zero.
 _FLAT = 1e-9
 
+shares = {
+    "gamma_matrix": (
+        "names the point; loss, slope and curvatures are those of the model there"
+    ),
+}
+
 
 @dataclass(frozen=True)
 class Case:

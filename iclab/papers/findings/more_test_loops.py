@@ -28,6 +28,11 @@ relation = "<="
 _MEANS = [f"{s}mean, {i + 1} loops" for s in ("", "−") for i in range(_LOOPS)]
 labels = [*_MEANS, "share of the median"]
 
+shares = {
+    "looped_optimum": "gives the trained step",
+    "loss_by_test_loops": "is quoted in the reason, and is no part of the number",
+}
+
 
 @dataclass(frozen=True)
 class Case:

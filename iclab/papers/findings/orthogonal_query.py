@@ -13,6 +13,10 @@ from iclab.evidence import Measured
 from iclab.models import LinearSelfAttention
 from iclab.theory import lsa_optimum, optimal_preconditioner
 
+shares = {
+    "optimal_preconditioner": "makes weights and a query; the model predicts from them",
+}
+
 
 @dataclass(frozen=True)
 class Case:

@@ -14,6 +14,10 @@ import numpy as np
 from iclab.evidence import STANDARD_ERRORS, Measured
 from iclab.theory import mean_performance_gap, sampled_performance_gap
 
+shares = {
+    "sampled_performance_gap": "gives the predicted mean its error, part of the bar",
+}
+
 
 @dataclass(frozen=True)
 class Case:

@@ -19,6 +19,10 @@ _LENGTH = 10
 # Local error of the flow, and the speed at which it counts as at rest.
 _TOLERANCE = 1e-6
 
+shares = {
+    "gamma_matrix": "sizes the start; where the flow ends is integrated",
+}
+
 
 @dataclass(frozen=True)
 class Case:

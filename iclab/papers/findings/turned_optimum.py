@@ -23,6 +23,10 @@ _NODES = 16
 _IN_WORDS = 3
 _J = np.array([[0.0, 1.0], [-1.0, 0.0]])
 
+shares = {
+    "looped_optimum": "is quoted in the reason, and is no part of the number",
+}
+
 
 @dataclass(frozen=True)
 class Case:

@@ -25,7 +25,14 @@ _WITHIN = 0.03
 # Multiples of I that the starts have besides entries N(0, 0.1²).
 _STARTS = (0.0, 0.1, 0.2, 0.3, 0.4)
 # Training goes from a twentieth of the draws to all of them, with so many steps each.
-_STAGES = ((20, 60), (4, 20), (1, 12))
+_STAGES = ((20, 60), (4, 60), (1, 12))
+
+shares = {
+    "looped_loss_on_draws": (
+        "is minimised over all weights and over two, on other draws; "
+        "findings/covered-means tests it"
+    ),
+}
 
 
 @dataclass(frozen=True)

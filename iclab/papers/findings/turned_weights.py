@@ -17,6 +17,10 @@ _J = jnp.array([[0.0, 1.0], [-1.0, 0.0]])
 # Round-off of the sums over pairings.
 _UNIT = 2000 * np.finfo(float).eps
 
+shares = {
+    "looped_optimum": "names the place at which the curvature is taken",
+}
+
 
 @dataclass(frozen=True)
 class Case:

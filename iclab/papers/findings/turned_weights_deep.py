@@ -26,6 +26,10 @@ _WITNESS[[0, 1, 2, 3], [1, 0, 3, 2]] = 0.38, -0.38, 0.36, -0.36
 
 relation = "<="
 
+shares = {
+    "looped_optimum": "is quoted in the reason, and is no part of the number",
+}
+
 
 def cases(scale) -> dict[str, np.ndarray]:
     """The witness, in the inputs' own scale."""

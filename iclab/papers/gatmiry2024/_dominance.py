@@ -14,7 +14,12 @@ import numpy as np
 from jaxtyping import Array
 
 from iclab.evidence import Measured
-from iclab.theory import looped_loss, looped_optimum, loss_by_test_loops
+from iclab.theory import (
+    looped_loss,
+    looped_loss_on_draws,
+    looped_optimum,
+    loss_by_test_loops,
+)
 
 # A constant above the sharp one, which is 4 in units of `dominance_constant`.
 TOO_LARGE = 4.2
@@ -70,13 +75,14 @@ class Scattered:
     """Symmetric A in many directions from the optimum, near it and far from it.
 
     `aligned`: A has the axes of Σ⋆. The gradient is that in Σ⋆^½AΣ⋆^½, which for Σ⋆ = I
-    is the gradient in A.
+    is the gradient in A. The loss is exact, or a mean over `draws` of S.
     """
 
     covariance: np.ndarray
     samples: int
     loops: int
     aligned: bool = False
+    draws: int = 0
 
     @property
     def dimension(self) -> int:
@@ -110,6 +116,9 @@ def _scattered(case: Scattered) -> Slopes:
     unit = (2 * case.loops) ** 2 * case.dimension * np.finfo(float).eps
     norm = np.linalg.norm(gradient, axis=(1, 2))
     of_norm = unit * np.linalg.norm(steepest, axis=(1, 2))
+    if case.draws:  # S is off by √(d/n), 2L times
+        unit += 4 * case.loops * np.sqrt(case.dimension / case.samples)
+        of_norm = of_norm + unit * norm
     return Slopes(loss, norm**2, unit * most, 2 * norm * of_norm)
 
 
@@ -141,21 +150,22 @@ def _value_and_gradient(
 ) -> tuple[np.ndarray, np.ndarray]:
     scale, axes = np.linalg.eigh(case.covariance)
     whitener = (axes / np.sqrt(scale)) @ axes.T
-    loss, gradient = map(
-        np.asarray,
-        _exact(A, case.covariance, samples=case.samples, loops=case.loops),
-    )
+    sizes = {"samples": case.samples, "loops": case.loops, "draws": case.draws}
+    loss, gradient = map(np.asarray, _slopes(A, case.covariance, **sizes))
     gradient = (gradient + gradient.swapaxes(1, 2)) / 2
     return loss, whitener @ gradient @ whitener
 
 
-@functools.partial(jax.jit, static_argnames=("samples", "loops"))
-def _exact(
-    A: Array, covariance: Array, *, samples: int, loops: int
+@functools.partial(jax.jit, static_argnames=("samples", "loops", "draws"))
+def _slopes(
+    A: Array, covariance: Array, *, samples: int, loops: int, draws: int
 ) -> tuple[Array, Array]:
-    def loss(A):
-        return looped_loss(A, covariance=covariance, samples=samples, loops=loops)
-
+    setting = {"covariance": covariance, "samples": samples, "loops": loops}
+    if draws:
+        drawn = {"key": jax.random.key(loops), "draws": draws, "mixture": False}
+        loss = looped_loss_on_draws(**setting, **drawn)
+    else:
+        loss = functools.partial(looped_loss, **setting)
     return jax.vmap(jax.value_and_grad(loss))(jnp.asarray(A))
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from iclab.theory import out_of_distribution_bound
+from iclab.papers.gatmiry2024._rotations import best_turned
+from iclab.theory import looped_optimum, out_of_distribution_bound
 
 # Of test prompts: only their sample covariance matters.
 LENGTH = 6
@@ -15,7 +16,8 @@ LENGTH = 6
 class Prompts:
     """A model trained on n samples of N(0, Σ⋆), prompts, and the ζ that they meet.
 
-    Inputs (·, m, d), queries (·, d) and weights (·, d), labels without noise.
+    Inputs (·, m, d), queries (·, d) and weights (·, d), labels without noise. The model
+    has the best symmetric A or, for two loops and inputs, the best of all (`turned`).
     """
 
     covariance: np.ndarray
@@ -25,6 +27,19 @@ class Prompts:
     inputs: np.ndarray
     query: np.ndarray
     weights: np.ndarray
+    turned: bool = False
+
+    @property
+    def A(self) -> np.ndarray:
+        """Its weights: a⋆Σ⋆⁻¹, or with εJ beside a⋆I, J the rotation by 90°."""
+        d = len(self.covariance)
+        if not self.turned:
+            a, _ = looped_optimum(d, self.samples, self.loops)
+            return a * np.linalg.inv(self.covariance)
+        a, epsilon, _ = best_turned(self.samples)
+        whitener = np.linalg.inv(root(self.covariance))
+        spin = epsilon * np.array([[0.0, 1.0], [-1.0, 0.0]])
+        return whitener @ (a * np.eye(d) + spin) @ whitener
 
     def bound(self, *, corrected: bool) -> float:
         """The least bound of any prompt, or a refusal if one is beyond the edge."""

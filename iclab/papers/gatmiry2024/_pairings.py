@@ -52,6 +52,22 @@ def mean_word(diagonals: Sequence[Sequence[Fraction]], n: int) -> Fraction:
     return total
 
 
+def middle_word(
+    a: Sequence[Fraction], n: int, before: int, after: int
+) -> list[Fraction]:
+    """Eigenvalues γ_j of E[T^{ℓ₁+1}A⁻¹T^{ℓ₂}], T = A^½SA^½, A = diag(a), white inputs.
+
+    Between two S stands A, and 1 where A⁻¹ is; the trace with e_je_jᵀ closes the word.
+    """
+    ones, found = [Fraction(1)] * len(a), []
+    for j, entry in enumerate(a):
+        close = [Fraction(0)] * len(a)
+        close[j] = entry if after else Fraction(1)
+        words = [*[a] * before, *([ones, *[a] * (after - 1)] if after else []), close]
+        found.append(mean_word(words, n))
+    return found
+
+
 def loop_means(a: Sequence[Fraction], n: int, L: int) -> tuple[Fraction, Fraction]:
     """E‖(I − SA)^L‖² and E tr(I − A^½SA^½)^{2L}, A = diag(a), for white inputs."""
     ones, squares = [Fraction(1)] * len(a), [entry**2 for entry in a]

@@ -7,8 +7,13 @@ from iclab.papers.gatmiry2024._averaged_prompts import (
     best,
     statement,
 )
+from iclab.theory import convergence_time
 
 _DRAWS = {"smoke": 4_000, "desk": 10_000, "paper": 100_000}
+
+shares = {
+    "_normalised": "divides exact moments by powers of n",
+}
 
 
 def cases(scale) -> dict[str, Setting]:
@@ -36,9 +41,11 @@ def measure(case: Setting, key, scale) -> Measured:
 
 
 def numbers(results):
-    """Multiples of I that are best among symmetric A."""
+    """Multiples of I that are best among symmetric A; corrected times to ξ = 0.1."""
     at = "d=10, n=20, L={}, A=aI"
     return {
+        "time_two": convergence_time(0.1, 2, dimension=10),
+        "time_ten": convergence_time(0.1, 10, dimension=10),
         "two": results[at.format(2)].measured[0],
         "ten": results[at.format(10)].measured[0],
     }

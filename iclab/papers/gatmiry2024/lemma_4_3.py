@@ -1,14 +1,12 @@
-"""Lemma 4.3 (A.7), (21): eigenvalues of E(A^½SA^½ − I)ᵏ, close to (λ_i − 1)ᵏ."""
+"""Lemma 4.3 (A.7): eigenvalues of E(A^½SA^½ − I)ᵏ, close to (λ_i − 1)ᵏ."""
 
 from dataclasses import dataclass
-from math import comb
 
-import jax.numpy as jnp
 import numpy as np
 
 from iclab.evidence import Measured, Printed
 from iclab.papers.gatmiry2024._matrices import mean_power_from, rotated
-from iclab.theory import looped_delta, moment_deviation, wishart_matrix_moments
+from iclab.theory import looped_delta, moment_deviation
 
 relation = "<="
 
@@ -34,25 +32,7 @@ class Case:
         return np.concatenate([middle + width, width - middle, [0.0]])
 
 
-@dataclass(frozen=True)
-class Expansion:
-    """(21): the trace of the power, opened up."""
-
-    case: Case
-
-    def total(self, sign: int, first: int) -> np.ndarray:
-        """± the sum from `first` on, with (−1)ⁱ times the sign."""
-        k, covariance = self.case.order, jnp.asarray(self.case.moved)
-        moments = np.asarray(wishart_matrix_moments(covariance, self.case.samples, k))
-        traces = np.trace(moments, axis1=1, axis2=2)
-        terms = [sign * (-1) ** i * comb(k, i) * traces[i] for i in range(first, k + 1)]
-        return np.array([sum(terms), -sum(terms)])
-
-
-EXPANSION = {"(21), d=2, k=3, n=8": Expansion(Case((1.6, 0.4), (0.9, 1.4), 3, 8))}
-
-
-def cases(scale) -> dict[str, Case | Expansion]:
+def cases(scale) -> dict[str, Case]:
     """n = 16k²d²; A and Σ⋆ do not commute."""
     pairs = [((1.6, 0.4), (0.9, 1.4)), ((1.5, 0.9, 0.1), (0.5, 1.0, 2.0))]
     if scale != "smoke":
@@ -63,29 +43,24 @@ def cases(scale) -> dict[str, Case | Expansion]:
         for k in range(2, most + 1):
             case = Case(spectrum, A, k, 16 * (k * len(A)) ** 2)
             found[f"Σ⋆ {spectrum}, A {A}, k={k}, n=16k²d²"] = case
-    return found | EXPANSION
+    return found
 
 
-def printed_cases(scale) -> dict[str, Case | Expansion]:
-    """L = k/2 loops and little more than d examples; the expansion."""
-    few: dict[str, Case | Expansion] = {
+def printed_cases(scale) -> dict[str, Case]:
+    """L = k/2 loops and little more than d examples."""
+    return {
         "d=1, A=2, Σ⋆=1, L=3, k=6, n=2": Case((1.0,), (2.0,), 6, 2),
         "d=2, A=10I, Σ⋆=I, L=3, k=6, n=3": Case((1.0, 1.0), (10.0, 10.0), 6, 3),
     }
-    return few | EXPANSION
 
 
-def predict(case: Case | Expansion):
-    """Within (4kd/√n)(λ₁ + 1)ᵏ; Σ_{i=0}ᵏ (−1)^{k−i}C(k,i) tr E(A^½SA^½)ⁱ."""
-    if isinstance(case, Expansion):
-        return case.total((-1) ** case.case.order, 0)
+def predict(case: Case):
+    """Within (4kd/√n)(λ₁ + 1)ᵏ."""
     return case.bounds(moment_deviation(len(case.A), case.samples, case.order))
 
 
-def as_printed(case: Case | Expansion):
-    """Within δᵏ(λ₁ + 1)ᵏ whatever n; Σ_{i=1}ᵏ (−1)ⁱC(k,i) tr E(A^½SA^½)ⁱ."""
-    if isinstance(case, Expansion):
-        return case.total(1, 1)
+def as_printed(case: Case):
+    """Within δᵏ(λ₁ + 1)ᵏ whatever n."""
     delta = looped_delta(len(case.A), case.samples, case.order // 2)
     return case.bounds(delta**case.order)
 
@@ -93,27 +68,23 @@ def as_printed(case: Case | Expansion):
 printed = Printed(predict=as_printed, cases=printed_cases)
 
 
-def decoy(case: Case | Expansion):
-    """Moments of S as if S were Σ⋆; no decoy for the expansion."""
-    return None if isinstance(case, Expansion) else case.bounds(0.0)
+def decoy(case: Case):
+    """Moments of S as if S were Σ⋆."""
+    return case.bounds(0.0)
 
 
-def labels(case: Case | Expansion):
-    """Every eigenvalue from above and from below; the trace."""
-    if isinstance(case, Expansion):
-        return ["trace", "−trace"]
+def labels(case: Case):
+    """Every eigenvalue from above and from below, and what is beside them."""
     each = range(1, len(case.A) + 1)
     return [*(f"{sign}β_{i}" for sign in ("", "−") for i in each), "off the diagonal"]
 
 
-def measure(case: Case | Expansion) -> Measured:
+def measure(case: Case) -> Measured:
     """The mean over every S, in the eigenvectors of A^½Σ⋆A^½."""
-    of = case.case if isinstance(case, Expansion) else case
-    covariance, root = rotated(of.eigenvalues), np.diag(np.sqrt(of.A))
-    beta, beside, error = mean_power_from(covariance, root, 1.0, of.samples, of.order)
+    covariance, root = rotated(case.eigenvalues), np.diag(np.sqrt(case.A))
+    found = mean_power_from(covariance, root, 1.0, case.samples, case.order)
+    beta, beside, error = found
     value = np.array([*beta, *-beta, beside])
-    if isinstance(case, Expansion):
-        value = np.array([np.sum(beta), -np.sum(beta)])
     reason = "float64 round-off of powers of sample covariances that integrate exactly"
     return Measured(value, error, reason)
 

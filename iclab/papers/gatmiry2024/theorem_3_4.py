@@ -14,8 +14,14 @@ from iclab.theory import dominance_constant, dominance_threshold
 _BREAKS = {2: 65537, 3: 13825, 4: 10322, 5: 10120}
 # Enough for the hypothesis with a threshold of 16Ld16ᴸ/√n.
 _SAMPLES = 10**18
+# With so many samples S is the identity up to 10⁻⁸, whichever is drawn.
+_DRAWS = 4
 
 relation = ">="
+
+shares = {
+    "dominance_constant": "is quoted in the reason, and is no part of the number",
+}
 
 
 def cases(scale) -> dict[str, Even | Scattered]:
@@ -31,6 +37,9 @@ def cases(scale) -> dict[str, Even | Scattered]:
         found["L=1, d=3, n=1e10, covariance I"] = Scattered(np.eye(3), 10**10, 1)
         found["L=2, d=3, n=5, covariance I"] = Scattered(np.eye(3), 5, 2)
         found["L=3, d=2, n=1e18, covariance I"] = Scattered(np.eye(2), n, 3)
+        for L in (4, 5):
+            drawn = Scattered(np.eye(5), n, L, draws=_DRAWS)
+            found[f"L={L}, d=5, n=1e18, drawn S"] = drawn
     for L, d in _high(scale).items():
         found[f"L={L}, d={d}, A a multiple of I"] = Even(d, n, L, (0.0, 0.2, -2.0, 4.0))
     return found

@@ -2,9 +2,15 @@
 
 import numpy as np
 
-from iclab.evidence import Measured
+from iclab.evidence import Measured, Printed
 from iclab.papers.gatmiry2024._dominance import Scattered
 from iclab.theory import dominance_constant, dominance_threshold, looped_delta
+
+shares = {
+    "dominance_threshold": (
+        "says which losses lie between the thresholds; the other one is made of δ"
+    ),
+}
 
 
 def cases(scale) -> dict[str, Scattered]:
@@ -21,9 +27,12 @@ def predict(case: Scattered):
     return np.array([dominance_threshold(*_sizes(case)), 0])
 
 
-def printed(case: Scattered):
-    """16Ld4ᴸ/√n, as in the main text."""
+def main_text(case: Scattered):
+    """16Ld4ᴸ/√n."""
     return np.array([dominance_threshold(*_sizes(case), form="main"), 0])
+
+
+printed = Printed(predict=main_text, nearby=True)
 
 
 def decoy(case: Scattered):

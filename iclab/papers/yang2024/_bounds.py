@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array
 
 from iclab.evidence import Claim, Measured, Printed, Scale
-from iclab.papers.yang2024._instances import Instances, families
+from iclab.papers.yang2024._instances import Instances, families, is_random
 from iclab.papers.yang2024._population import (
     Evaluated,
     best_weights,
@@ -31,12 +31,17 @@ from iclab.theory import (
 
 
 class Tightest(NamedTuple):
-    """Both sides where the left one is the largest part of the right one."""
+    """Both sides where the left one is the largest part of the right one.
+
+    `miss` is where a wrong right side is exceeded most, if one was given: left, right,
+    error and the wrong one.
+    """
 
     left: float
     right: float
     error: float
     tested: int
+    miss: tuple[float, ...] | None = None
 
     @property
     def part(self) -> float:
@@ -44,19 +49,31 @@ class Tightest(NamedTuple):
         return self.left / self.right if self.right > 0 else 0.0
 
 
-def tightest(left: np.ndarray, right: np.ndarray, error: np.ndarray) -> Tightest:
-    """The closest case among all entries."""
-    left, right, error = (
-        np.ravel(one) for one in np.broadcast_arrays(left, right, error)
-    )
+def tightest(
+    left: np.ndarray,
+    right: np.ndarray,
+    error: np.ndarray,
+    wrong: np.ndarray | None = None,
+) -> Tightest:
+    """The closest case among all entries, and that of a wrong right side."""
+    sides = (left, right, error) if wrong is None else (left, right, error, wrong)
+    left, right, error, *others = (np.ravel(one) for one in np.broadcast_arrays(*sides))
     # What is certain counts: a violation beyond round-off anywhere is one here too. A
     # bound of zero allows nothing but round-off.
     certain = left - error
     none = np.where(certain > 0, np.inf, 0.0)
-    parts = np.divide(certain, right, out=none, where=right > 0)
-    worst = int(np.argmax(parts))
+
+    def closest(bound):
+        return int(
+            np.argmax(np.divide(certain, bound, out=none.copy(), where=bound > 0))
+        )
+
+    worst, miss = closest(right), None
+    if others:
+        at = closest(others[0])
+        miss = tuple(float(one[at]) for one in (left, right, error, others[0]))
     return Tightest(
-        float(left[worst]), float(right[worst]), float(error[worst]), len(left)
+        float(left[worst]), float(right[worst]), float(error[worst]), len(left), miss
     )
 
 
@@ -97,12 +114,16 @@ def bound_claim(
     reached in the limit (None: not known; nothing: not extreme). There the left side is
     that part of the bound, no more and no less than one in a hundred: a bound that is
     too large is seen as well as one that is too small. `wrong` is a decoy for problems
-    of which no part is known.
+    that are neither; random ones have what `sides` misses most.
     """
 
     def known(case: Instances) -> list[tuple[Tightest, float]]:
         pairs = zip(sides(case), parts(case), strict=False)
         return [(one, part) for one, part in pairs if part is not None]
+
+    def misses(case: Instances) -> list[tuple[float, ...]]:
+        found = sides(case) if is_random(case) else ()
+        return [one.miss for one in found if one.miss is not None]
 
     def predict(case: Instances):
         ends = [
@@ -110,12 +131,15 @@ def bound_claim(
             for one, part in known(case)
             for sign in (1, -1)
         ]
+        ends += [right for _, right, _, _ in misses(case)]
         return np.array([*as_bounds(sides(case)), *ends])
 
     def measure(case: Instances) -> Measured:
         found = as_measured(sides(case))
         ends = [sign * one.left for one, _ in known(case) for sign in (1, -1)]
         errors = [one.error for one, _ in known(case) for _ in range(2)]
+        ends += [left for left, _, _, _ in misses(case)]
+        errors += [error for _, _, error, _ in misses(case)]
         return Measured(
             np.array([*found.value, *ends]),
             np.array([*found.error, *errors]),
@@ -123,7 +147,9 @@ def bound_claim(
         )
 
     def decoy(case: Instances):
-        """The part that is reached, and two in a hundred less."""
+        """The part that is reached, and two in a hundred less; or a near miss."""
+        if missed := misses(case):
+            return np.array([*as_bounds(sides(case)), *(one[-1] for one in missed)])
         if not known(case):
             return wrong(case)
         smaller = predict(case)

@@ -1,8 +1,9 @@
-"""Training runs behind the figures: one layer on the exact loss, encoders on tasks.
+"""Training runs behind the figures: on sampled tasks, one layer on the exact loss too.
 
-One layer is trained by Adam on the population loss itself, in float32, with the rates
-of Q and w equal, as in the paper. All jobs of a figure share one dictionary, drawn from
-a seed of its own that stands in the settings.
+One layer is trained by Adam in float32, with the rates of Q and w equal, as in the
+paper: on sampled tasks, as Section 4 has it, and on the population loss itself. All
+jobs of a figure share one dictionary, drawn from a seed of its own that stands in the
+settings.
 """
 
 import dataclasses
@@ -14,8 +15,9 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
-from jaxtyping import Array
+from jaxtyping import Array, Float, Int
 from matplotlib.axes import Axes
 
 from iclab.core import require
@@ -24,10 +26,20 @@ from iclab.evidence import setting
 from iclab.models import Encoder, MultiHeadSoftmax
 from iclab.papers import _drawing as drawing
 from iclab.papers._training_runs import quick_key, shared_key
-from iclab.runs import job_parts
 from iclab.tasks import GaussianCoefficients, Representation
 from iclab.theory import representation_infimum
-from iclab.training import Exact, Hook, Trained, descend, exact_gap, fit
+from iclab.training import (
+    AbstractProblem,
+    Curriculum,
+    FixedSet,
+    OverRepresentation,
+    Recorder,
+    Stage,
+    Trained,
+    descend,
+    exact_gap,
+    fit,
+)
 
 # 10,000 samples in batches of 256: how many steps the paper's epoch has.
 EPOCH = 39
@@ -49,6 +61,7 @@ _OUT_OF_DOMAIN = GaussianCoefficients(1.0, 2.0)
 
 # Streams of a job's key.
 _START, _IN, _OUT = range(3)
+_TRAINING, _ORDER = 10, 11
 
 
 @dataclass(frozen=True)
@@ -182,40 +195,65 @@ def train_one_layer(
     )
 
 
-def train_and_slow_down(
-    settings: Mapping[str, Any], task: Representation, heads: int, key: Any
-) -> tuple[Trained[MultiHeadSoftmax], Trained[MultiHeadSoftmax]]:
-    """`train_one_layer`, and from its step `drop_at` on with a tenth of the rate too.
+def train_on_tasks(
+    settings: Mapping[str, Any],
+    task: Representation,
+    heads: int,
+    key: Any,
+    record: Callable[[MultiHeadSoftmax], Any],
+    *,
+    tasks: Any,
+) -> Trained[MultiHeadSoftmax]:
+    """Adam with a constant rate on a fixed set of tasks, drawn from the key `tasks`."""
+    return fit(
+        fixed_tasks(settings, task, tasks, settings["steps"]),
+        _start(settings, heads, key),
+        _adam(settings["rate"]),
+        steps=settings["steps"],
+        batch=settings["batch"],
+        hooks=[Recorder(record, settings["every"])],
+        precision="float32",
+    )
 
-    What both have in common is trained once.
+
+class _Ordered(AbstractProblem):
+    """A fixed set, of which `order` says what each step sees."""
+
+    curriculum: Curriculum
+    data: FixedSet
+    order: Int[Array, "steps batch"]
+
+    def sample(self, key: Any, stage: Stage) -> Float[Array, " K"]:
+        return self.data.sample(key, stage)
+
+    def batch(
+        self, key: Any, step: Int[Array, ""], size: int, stage: Stage
+    ) -> Float[Array, "batch K"]:
+        return self.data.samples[self.order[step]]
+
+    def loss(
+        self, model: Any, samples: Float[Array, "batch K"], stage: Stage
+    ) -> Float[Array, ""]:
+        return self.data.loss(model, samples, stage)
+
+
+def fixed_tasks(
+    settings: Mapping[str, Any], task: Representation, key: Any, steps: int
+) -> AbstractProblem:
+    """Sampled tasks, seen once an epoch in full batches, in an order of its own.
+
+    The key alone decides, and a longer run begins like a shorter one. Orders are drawn
+    beforehand: sorting ten thousand numbers takes longer than a step of forty heads.
     """
-    total, drop_at, rate = settings["steps"], settings["drop_at"], settings["rate"]
-    problem, start = Exact(exact_gap(task)), _start(settings, heads, key)
-    fork = _Fork()
-    runs = []
-    rest = total - drop_at
-    for steps, one_rate in job_parts(
-        [(drop_at, rate), (total, rate), (total, rate / 10)],
-        weights=[drop_at, rest, rest],
-    ):
-        runs.append(fit(problem, start, _adam(one_rate), steps=steps, hooks=[fork]))
-    _, same, slower = runs
-    return same, slower
-
-
-class _Fork(Hook):
-    """Trainings after the first begin with the state in which that one ended."""
-
-    def __init__(self):
-        self._end: tuple[int, dict[str, Any]] | None = None
-
-    def begin(self, run: Any) -> None:
-        if self._end is not None:
-            run.restore(*self._end)
-
-    def __call__(self, run: Any) -> None:
-        if self._end is None and run.step == run.steps:
-            self._end = (run.step, run.state)
+    count, batch = settings["samples"], settings["batch"]
+    training = jax.random.fold_in(quick_key(key), _TRAINING)
+    data = FixedSet(OverRepresentation(task), count, key=training)
+    seed = jax.random.key_data(jax.random.fold_in(key, _ORDER))
+    random, an_epoch = np.random.default_rng(np.asarray(seed).tolist()), count // batch
+    epochs = -(-steps // an_epoch)
+    orders = [random.permutation(count)[: an_epoch * batch] for _ in range(epochs)]
+    order = np.concatenate(orders).reshape(-1, batch)[:steps]
+    return _Ordered(data.curriculum, data, jnp.asarray(order, jnp.int32))
 
 
 def _start(settings: Mapping[str, Any], heads: int, key: Any) -> MultiHeadSoftmax:

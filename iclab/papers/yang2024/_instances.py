@@ -239,6 +239,11 @@ OPPOSED = "even attention on opposite tokens"
 CONCENTRATED = "all attention on one token"
 
 
+def is_random(case: Instances) -> bool:
+    """Whether the problems are those of `random_instances`."""
+    return any(case is random_instances(one, len(case)) for one in (GENERAL, SQUARE))
+
+
 def is_opposed(case: Instances) -> bool:
     """Whether the problems are those of `opposed_instances`."""
     return case is opposed_instances(len(case))

@@ -45,7 +45,7 @@ def measure_printed(case: Instances, key, scale) -> Measured:
     return _sampled(case, case.noise_variance[0] ** 2, key, scale)
 
 
-printed = Printed(predict=predict, measure=measure_printed)
+printed = Printed(predict=predict, measure=measure_printed, nearby=True)
 
 
 def _errors(case: Instances, power: float) -> np.ndarray:

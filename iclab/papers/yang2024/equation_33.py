@@ -20,7 +20,7 @@ def as_printed(case: Instances):
     return formulas(case).residuals_printed
 
 
-printed = Printed(predict=as_printed, cases=simple)
+printed = Printed(predict=as_printed, cases=simple, nearby=True)
 
 
 def decoy(case: Instances):

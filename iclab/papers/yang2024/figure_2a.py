@@ -1,46 +1,82 @@
 """Figure 2 (a): one layer comes to ridge regression, on unseen tasks of both kinds."""
 
+import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from iclab.evidence import Evidence, Sentence, Tables, at_least, at_most, says
+from iclab.core import require
+from iclab.evidence import Evidence, Sentence, Tables, at_least, at_most, says, setting
 from iclab.papers import _drawing as drawing
+from iclab.papers._training_runs import shared_key
 from iclab.papers.yang2024._experiments import (
     EPOCH,
-    KINDS,
     ONE_LAYER_SIZES,
     TrainedLayer,
     dictionary_of,
     distances,
     inference_curves,
-    one_layer_jobs,
     setting_columns,
+    train_on_tasks,
     train_one_layer,
 )
 from iclab.training import exact_gap
 
-Settings = TrainedLayer
-jobs = one_layer_jobs
+# What is trained on what, in words.
+_TRAININGS = {
+    "tasks": "raw tokens, sampled tasks (paper)",
+    "raw": "raw tokens, exact loss",
+    "unit": "tokens of norm 1, exact loss",
+}
+
 seeded = True
 trains = True
 
 
+@dataclass(frozen=True)
+class Settings(TrainedLayer):
+    """Sizes of one layer, and the tasks that it is trained on."""
+
+    samples: int = setting("Tasks to train on.", 10_000, smoke=2_000)
+    batch: int = setting("Tasks at every step.", 256, smoke=64)
+
+    def __post_init__(self):
+        super().__post_init__()
+        rule = f"at least `batch` = {self.batch}"
+        require(self.samples >= self.batch, "samples", rule, self.samples)
+
+
+def jobs(settings: Settings) -> dict[str, dict[str, Any]]:
+    """Raw tokens on sampled tasks and on the exact loss, and tokens of norm 1."""
+    common = dataclasses.asdict(settings)
+    return {
+        name: common | {"unit_norm": name == "unit", "on_tasks": name == "tasks"}
+        for name in _TRAININGS
+    }
+
+
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
-    """Population loss and both inference losses along training."""
+    """Population gap and both inference losses along training."""
     s = settings
     task = dictionary_of(s)
-    gap, measure = exact_gap(task), distances(task, s["tests"], key)
+    # One start and one set of tests for all trainings.
+    start = shared_key(jax.random.key(s["dictionary"]), s.get("seed", 0))
+    gap, measure = exact_gap(task), distances(task, s["tests"], start)
 
     def record(model):
         attention = model.attention(task.tokens, task.context_length)
         return gap(model), *measure(model), jnp.mean(jnp.max(attention, axis=1))
 
-    result = train_one_layer(s, task, s["heads"], key, record)
+    if s["on_tasks"]:
+        result = train_on_tasks(s, task, s["heads"], start, record, tasks=start)
+    else:
+        result = train_one_layer(s, task, s["heads"], start, record)
     gaps, inside, outside, largest = (np.asarray(x) for x in result.records)
     return {
         "steps": result.recorded_at,
@@ -52,36 +88,36 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
 
 
 def draw(tables: Tables) -> Picture:
-    """A panel for each kind of tokens: three curves that fall together."""
+    """A panel for each training: three curves that fall together."""
     first = next(iter(tables.values()))
     K, d, m, N, H = first["sizes"]
     picture = drawing.sheet(
         5.2,
         "One layer falls towards ridge regression in and out of domain together",
         f"K = {K}, d = {d}, m = {m}, N = {N}, H = {H}, "
-        f"$\\tau$ = {float(first['noise_variance']):g}. Adam on the "
-        f"exact population loss, float32, constant rate {float(first['rate']):g}; "
-        f"{EPOCH} steps count as an epoch\n(the paper: rate 0.0001, to iteration 200, "
-        f"read as epochs of 10,000 sampled tasks). Inference loss: mean of "
+        f"$\\tau$ = {float(first['noise_variance']):g}. Adam, float32, "
+        f"constant rate {float(first['rate']):g}; {EPOCH} steps count as an epoch\n"
+        f"(the paper: rate 0.0001, to iteration 200, read as epochs; 10,000 tasks in "
+        f"batches of 256). Inference loss: mean of "
         f"$\\|\\hat y-\\hat y^\\star\\|^2/K$ "
         f"over {int(first['tests'])} unseen tasks of each kind,\n"
         r"$\lambda\sim N(0,I)$ in domain and $\lambda\sim N(1,4I)$ out of it. In "
         "domain its expectation is $2(L-L^\\star)$ exactly.",
     )
     (page,) = drawing.parts(picture, 1, 1)
-    shown = [kind for kind in KINDS if kind in tables]
+    shown = [one for one in _TRAININGS if one in tables]
     axes = page.subplots(1, len(shown), sharey=True, squeeze=False)[0]
-    for axis, letter, kind in zip(axes, "ab", shown, strict=False):
-        y = "" if letter == "b" else "loss"
-        drawing.panel(axis, f"({letter}) {KINDS[kind]}", "step", y)
+    for axis, letter, kind in zip(axes, "abc", shown, strict=False):
+        y = "loss" if letter == "a" else ""
+        drawing.panel(axis, f"({letter}) {_TRAININGS[kind]}", "step", y)
         _curves(axis, tables[kind])
     drawing.legend_below(page, list(axes), 5)
     return picture
 
 
 def paper_statements(tables: Tables) -> list[Sentence]:
-    """What Section 4 says that a reader sees; its tokens are raw."""
-    raw = tables["raw"]
+    """What Section 4 says that a reader sees: raw tokens, sampled tasks."""
+    raw = tables["tasks"]
     curves = np.log([raw["gaps"], raw["in_domain"], raw["out_of_domain"]])
     loss = raw["gaps"] + float(raw["infimum"])
     rate = float(raw["rate"])
@@ -121,23 +157,44 @@ def paper_statements(tables: Tables) -> list[Sentence]:
             at_most(
                 "Last inference loss in domain over the first",
                 raw["in_domain"][-1] / raw["in_domain"][0],
+                0.1,
+                "a tenth; the axis of the figure has two decades",
+            ),
+            caveat="" if rate == 1e-4 else short,
+        ),
+        says(
+            "It converges to a hundredth.",
+            "our reading of the same",
+            at_most(
+                "Last inference loss in domain over the first",
+                raw["in_domain"][-1] / raw["in_domain"][0],
                 0.01,
                 "one in a hundred",
             ),
-            caveat="" if rate == 1e-4 else short,
-            note="confirmed with tokens of norm 1; with raw ones the last loss is "
-            "about a hundredth of the first and hardly falls further: on which side of "
-            "it depends on the seed (0.0078 to 0.0114 among ten at desk scale)",
+            main=False,
+            caveat="τ and the draw of the dictionary, which are not given",
+            note="with raw tokens the last loss is about a hundredth of the first and "
+            "hardly falls further; with tokens of norm 1 it does",
         ),
     ]
 
 
 def expect(tables: Tables) -> list[Evidence]:
-    """Only tokens of norm 1 come down to ridge regression."""
-    unit, raw = tables["unit"], tables["raw"]
-    both = (unit, raw)
-    inside = [t["in_domain"] / (2 * t["gaps"]) for t in both]
+    """Sampled tasks change little; only tokens of norm 1 come to ridge regression."""
+    unit, raw, tasks = tables["unit"], tables["raw"], tables["tasks"]
+    inside = [t["in_domain"] / (2 * t["gaps"]) for t in (unit, raw, tasks)]
+    early = raw["gaps"] > 0.01 * raw["gaps"][0]
+    behind = (tasks["gaps"] / raw["gaps"])[early]
     return [
+        at_most(
+            "On sampled tasks it falls more slowly, Adam's steps being smaller where "
+            "gradients are noisy: largest ratio of the gap to that on the exact loss "
+            "until that is a hundredth of the first",
+            behind,
+            1.6,
+            "a factor of 1.6",
+            post_hoc=True,
+        ),
         at_most(
             "In-domain inference loss is 2(L − L*), up to sampling: largest relative "
             "difference",

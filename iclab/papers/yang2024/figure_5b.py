@@ -28,7 +28,7 @@ def draw(tables: Tables) -> Picture:
     first = sorted_tables[0]
     picture = drawing.sheet(
         5.2,
-        "Four layers at equal compute: curves of all H lie close together",
+        "Four layers: by step curves of all H lie close together, by time they part",
         f"{first['caption']}\nLosses are means over {int(first['block'])} steps; "
         f"lines are means of {len(first['final'])} runs, bands reach from "
         "the smallest to the largest.",
@@ -36,7 +36,7 @@ def draw(tables: Tables) -> Picture:
     (page,) = drawing.parts(picture, 1, 1)
     left, right = page.subplots(1, 2, sharey=True)
     drawing.panel(left, "(a) by step", "step", "training loss")
-    drawing.panel(right, "(b) by operations spent", "floating-point operations")
+    drawing.panel(right, "(b) by time", "time, in steps with one head")
     block = int(first["block"])
     for table, (color, marker) in zip(sorted_tables, _STYLES, strict=False):
         runs = table["losses"]
@@ -44,7 +44,7 @@ def draw(tables: Tables) -> Picture:
         style = {"marker": marker, "markevery": 3, "markersize": 4, "linewidth": 1.2}
         label = f"H = {int(table['heads'])}"
         drawing.band(left, runs, label, color, x, **style)
-        price = float(table["operations_a_step"])
+        price = float(table["time_of_a_step"])
         drawing.band(right, runs, label, color, price * x, **style)
     infimum = float(first["infimum"])
     for axis in (left, right):
@@ -64,7 +64,7 @@ def paper_statements(tables: Tables) -> list[Sentence]:
     curves = [table["losses"].mean(0) for table in sorted_tables]
     length = min(len(curve) for curve in curves)
     shared = np.log(np.stack([curve[:length] for curve in curves]))
-    prices = np.array([float(table["operations_a_step"]) for table in sorted_tables])
+    prices = np.array([float(table["time_of_a_step"]) for table in sorted_tables])
     many, few = shared[heads >= 32], shared[(heads == 4) | (heads == 8)]
     both = len(many) and len(few)
     text = "Section 4, text on Figure 5 (b)"
@@ -76,7 +76,7 @@ def paper_statements(tables: Tables) -> list[Sentence]:
                 "Price of a step over that with the next fewer heads, smallest",
                 prices[1:] / prices[:-1],
                 1.0,
-                "dearer; in operations, which stand for seconds",
+                "dearer; in operations and moved numbers, which stand for seconds",
             ),
         ),
         says(
@@ -88,6 +88,7 @@ def paper_statements(tables: Tables) -> list[Sentence]:
                 0.0,
                 "slower",
             ),
+            caveat="the sizes" if sorted_tables[0]["reduced"] else "",
             note="" if both else "so many heads are not run at these sizes",
         ),
         says(
@@ -113,7 +114,8 @@ def expect(tables: Tables) -> list[Evidence]:
     prices = np.array([float(table["operations_a_step"]) for table in sorted_tables])
     return [
         at_most(
-            "but a little only: the price of a step with the most heads over one head",
+            "In operations a step with the most heads is a little dearer only: its "
+            "price over that of one head",
             prices[-1] / prices[0],
             1.5,
             "half as much again",

@@ -23,6 +23,7 @@ from iclab.papers.yang2024._bounds import (
     each,
     tightest,
 )
+from iclab.papers.yang2024._descents import QUICK, N, rates_of
 from iclab.papers.yang2024._instances import (
     SQUARE,
     Instances,
@@ -36,6 +37,9 @@ from iclab.papers.yang2024._instances import (
 from iclab.papers.yang2024._quotients import quotients
 from iclab.theory import smoothness_constant, smoothness_constant_printed
 
+# Pairs at the γ and α of the proof.
+_TIED = 60
+
 
 def cases(scale) -> dict[str, Instances]:
     """Random problems, two kinds of extreme ones, and very large features and α."""
@@ -46,6 +50,31 @@ def large(scale) -> dict[str, Instances]:
     """Features near 10⁴, α up to 10³, γ = 1, τ = 0.1."""
     name = f"{SQUARE}, features near 1e4, α up to 1e3"
     return {name: large_instances(number(scale))}
+
+
+@functools.cache
+def tied_instances() -> Instances:
+    """Pairs near a start of Theorem 1, with γ of (15) and |α_{h,k}| up to α of (44)."""
+    rates, random = rates_of(QUICK, "simple"), np.random.default_rng(23)
+    gamma, alpha = float(rates.gamma), float(rates.weight_bound)
+    tokens, features, start = (
+        np.repeat(one[None], _TIED, axis=0) for one in QUICK.arrays
+    )
+    Q = start + random.standard_normal(start.shape)
+    value = alpha * random.uniform(-1, 1, (_TIED, *start.shape[1:2], tokens.shape[1]))
+    return Instances(
+        N,
+        tokens,
+        features,
+        np.full(_TIED, QUICK.tau),
+        np.full(_TIED, gamma),
+        Q,
+        value,
+        Q + 1e-3 * random.standard_normal(Q.shape),
+        np.clip(
+            value + 0.01 * alpha * random.standard_normal(value.shape), -alpha, alpha
+        ),
+    )
 
 
 def sides(case: Instances) -> list[Tightest]:
@@ -102,7 +131,8 @@ def _values(constants, gamma, alpha, *, heads: int):
 def numbers(results, printed):
     """How many times as fast as the printed L allows the gradient changes."""
     times = [np.max(one.measured / one.predicted) for one in printed.values()]
-    return {"times": max(times)}
+    tied = _sides(tied_instances(), _printed).part
+    return {"times": max(times), "tied": tied}
 
 
 CLAIM = bound_claim(

@@ -38,9 +38,12 @@ def sides(case: Instances) -> list[Tightest]:
     arguments = case.gamma, case.alpha, norms(by_head, 1), by_token
     residual = each(_residual, *arguments, heads=case.heads)
     sizes = norms(evaluated(case).weights, 1), norms(evaluated_other(case).weights, 1)
+    # Near misses: the square of ‖Q_h − Q'_h‖, and H^¼ in the place of √H.
+    square = attended * by_head[:, :, None]
+    fewer = residual / case.heads**0.25
     return [
-        tightest(attended_norms(case, moves), attended, rounding(attended)),
-        tightest(norms(residual_changes(case), 1), residual, rounding(*sizes)),
+        tightest(attended_norms(case, moves), attended, rounding(attended), square),
+        tightest(norms(residual_changes(case), 1), residual, rounding(*sizes), fewer),
     ]
 
 

@@ -22,7 +22,7 @@ from iclab.papers.yang2024._bounds import (
     tightest,
 )
 from iclab.papers.yang2024._instances import Instances, is_concentrated, is_unweighted
-from iclab.papers.yang2024._population import evaluated
+from iclab.papers.yang2024._population import evaluated, second_moments
 from iclab.theory import attended_bound, residual_bound
 
 
@@ -35,9 +35,14 @@ def sides(case: Instances) -> list[Tightest]:
     arguments = c, case.gamma, alpha
     residual = each(_residual, *arguments, heads=case.heads)[:, None]
     found = attended_norms(case, evaluated(case).attention)
+    # Near misses: the root mean square of the columns for the norm, one head too few.
+    N = case.context_length
+    moments = second_moments(case)[:, :N, :N]
+    column = np.sqrt(np.trace(moments, axis1=1, axis2=2) / N)[:, None, None]
+    fewer = each(_residual, *arguments, heads=case.heads - 1)[:, None]
     return [
-        tightest(found, attended, rounding(attended)),
-        tightest(norms(residuals(case), 1), residual, rounding(residual)),
+        tightest(found, attended, rounding(attended), column),
+        tightest(norms(residuals(case), 1), residual, rounding(residual), fewer),
     ]
 
 

@@ -1,5 +1,6 @@
 """Starts at which the bounds on the flow are nearly equalities."""
 
+import dataclasses
 import functools
 
 import jax.numpy as jnp
@@ -18,6 +19,23 @@ def even_start(dimension: int) -> Setting:
     return Setting(
         covariance, N, theta, 0.05 * float(largest_initial_scale(covariance, N))
     )
+
+
+@functools.cache
+def on_a_line(part: float) -> Setting:
+    """One dimension, and σ this `part` of σ_max: past 0.7 of it u₋₁ falls to rest."""
+    covariance, N = jnp.eye(1), 10
+    sigma = part * float(largest_initial_scale(covariance, N))
+    return Setting(covariance, N, jnp.eye(1), sigma)
+
+
+@functools.cache
+def of_rank_one(setting: Setting, along: str) -> Setting:
+    """Θ along the weakest eigenvector of Λ, so that ΛΘ is small, or at random."""
+    _, vectors = np.linalg.eigh(np.asarray(setting.covariance))
+    direction = np.random.default_rng(len(along)).standard_normal(len(vectors))
+    v = vectors[:, 0] if along == "weakest" else direction / np.linalg.norm(direction)
+    return dataclasses.replace(setting, theta=jnp.asarray(np.outer(v, v)))
 
 
 @functools.cache

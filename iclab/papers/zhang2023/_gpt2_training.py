@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from iclab.core import Natural, read, require
 from iclab.models import GPT2
 from iclab.tasks import AbstractTask, Exponential, LinearRegression, RandomCovariance
-from iclab.training import Curriculum, InContext, Optimiser, Plan
+from iclab.training import Curriculum, InContext, Plan
 
 # Streams of a run's seed that are not samples.
 _INITIALISATION = 0x1217
@@ -30,10 +30,18 @@ class Settings:
     dimension: int = 20
     steps: int = 500_000
     batch: int = 64
+    redraw_every: int = 1
+    method: Literal["adam", "adamw", "sgd"] = "adam"
     learning_rate: float = 1e-4
-    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    schedule: Literal["constant", "linear", "cosine", "halving"] = "constant"
+    halve_every: int | None = None
     warmup: int = 0
+    betas: tuple[float, float] = (0.9, 0.999)
+    weight_decay: float = 0.0
+    momentum: float = 0.0
     clip: float | None = None
+    clip_by: Literal["whole", "matrix"] = "whole"
+    start_scale: float = 1.0
     curriculum_every: int = 2000
     loss: Literal["all", "final"] = "all"
     positional: bool = True
@@ -77,17 +85,4 @@ def build(settings: Settings) -> tuple[InContext, GPT2, Plan]:
     model = GPT2.of_size(
         settings.size, d, longest, positional=settings.positional, key=key
     )
-    optimiser = Optimiser(
-        learning_rate=settings.learning_rate,
-        schedule=settings.schedule,
-        warmup=settings.warmup,
-        clip=settings.clip,
-    )
-    plan = Plan(
-        settings.steps,
-        settings.batch,
-        optimiser,
-        seed=settings.seed,
-        precision=settings.precision,
-    )
-    return problem, model, plan
+    return problem, model, Plan.of(settings)

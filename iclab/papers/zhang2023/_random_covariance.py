@@ -87,21 +87,21 @@ def settings(scale: Scale) -> Mapping[str, Setting]:
             for N in (2, 10, 50):
                 name = f"d={d}, {kind}, N={N}"
                 theta = balanced_theta(np.random.default_rng(list(name.encode())), d)
-                found[name] = _setting(RandomCovariance(laws), N, theta, 0.7)
+                found[name] = started(RandomCovariance(laws), N, theta, 0.7)
     return MappingProxyType(found)
 
 
 @functools.cache
 def settings_and_tight(scale: Scale) -> Mapping[str, Setting]:
-    """The same, and one in which Λ_τ hardly varies, Θ ∝ I and σ is small."""
-    d = 5
-    task = RandomCovariance((Uniform(0.95, 1.05),) * d)
-    case = _setting(task, 1000, jnp.eye(d) / d**0.25, 0.05)
-    tight = {f"d={d}, almost fixed, N=1000": replace(case, tight=True)}
+    """The same, and two in which Λ_τ hardly varies, Θ ∝ I and σ is small."""
+    tight = {}
+    for d, law, N in ((1, Fixed(1.0), 1), (5, Uniform(0.95, 1.05), 1000)):
+        case = started(RandomCovariance((law,) * d), N, jnp.eye(d) / d**0.25, 0.05)
+        tight[f"d={d}, almost fixed, N={N}"] = replace(case, tight=True)
     return MappingProxyType({**settings(scale), **tight})
 
 
-def _setting(
+def started(
     task: RandomCovariance, N: int, theta: Float[Array, "d d"], fraction: float
 ) -> Setting:
     """A setting whose σ is this `fraction` of the largest that (4.11) allows."""

@@ -1,11 +1,14 @@
 """Exact risks of trained models under a shift, and how fast they fall."""
 
+import jax
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from iclab.evidence import Measured, slope
+from iclab.evidence import Measured
 from iclab.papers.zhang2023._simulation import (
     distribution,
+    power_law,
+    risk_on_moments,
     simulated_risk,
     trained_model,
 )
@@ -30,19 +33,24 @@ def exact_risks(
     return np.array(risks)
 
 
-def decay_rate(covariance: Float[Array, "d d"], **shift) -> Measured:
-    """Slope of log risk against log n for M = N = n, at large n."""
-    lengths = 2 ** np.arange(10, 19)
+def decay_rate(spectrum: str, key: PRNGKeyArray, **shift) -> Measured:
+    """Exponent in n = M = N of the risk of models after their flow, at large n.
+
+    `shift` goes to `risk_on_moments`.
+    """
+    lengths = 2 ** np.array([15, 17, 19])
+    keys = jax.random.split(key, len(lengths))
     risks = [
-        float(lsa_risk(optimal_preconditioner(covariance, n), covariance, n, **shift))
-        for n in lengths.tolist()
+        risk_on_moments(
+            trained_model(distribution(spectrum, n)),
+            distribution(spectrum, n).covariance,
+            n,
+            key=one,
+            **shift,
+        )
+        for n, one in zip(lengths.tolist(), keys, strict=True)
     ]
-    x, y = np.log(lengths), np.log(risks)
-    middle = len(x) // 2
-    early, _ = slope(x[: middle + 1], y[: middle + 1])
-    late, _ = slope(x[middle:], y[middle:])
-    # What is left of the next order in 1/n is smaller than what went away meanwhile.
-    return Measured(late, abs(late - early), "change of the slope from early to late n")
+    return power_law(lengths, risks)
 
 
 def sampled_risks(task: AbstractTask, spectrum: str, key, scale) -> Measured:

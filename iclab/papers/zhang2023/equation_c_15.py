@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from iclab.evidence import Measured
+from iclab.evidence import Measured, Printed
 from iclab.papers.zhang2023._random_covariance import Setting, settings, trajectory
 from iclab.theory import random_covariance_coefficients
 
@@ -14,9 +14,12 @@ def predict(case: Setting):
     return _limits(case, 2)
 
 
-def printed(case: Setting):
+def as_printed(case: Setting):
     """u₋₁ → (Σ ξᵢ/γᵢ)^{1/4}; the limits of uᵢᵢ are printed as in (C.17)."""
     return np.stack([_limits(case, 1)[0], _limits(case, 2)[1]])
+
+
+printed = Printed(predict=as_printed, nearby=True)
 
 
 def decoy(case: Setting):

@@ -26,7 +26,6 @@ from iclab.evidence import (
     Tables,
     at_least,
     at_most,
-    largest,
     says,
     setting,
 )
@@ -59,6 +58,14 @@ _RECIPES: dict[str, dict[str, Any]] = {
     },
     "paper": {},
 }
+
+# All that the shipped models have otherwise than Appendix E.
+_DIFFERS = (
+    "sizes and training of ours: d = {d} for 20, N = 10, 18, 26 for 40, 70, 100, 3"
+    " layers, 2 heads and width 64 for 12, 8 and 256, 15,000 steps for 500,000, rate"
+    " 2e-3 with warm-up and a cosine for 1e-4, clipped gradients, a curriculum that"
+    " grows every 300 steps for 2,000, 32 prompts a covariance for 64"
+)
 
 seeded = True
 
@@ -215,6 +222,7 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
             prompts=settings["prompts"],
             normalisation=d * (c or 1.0),
             key=shared_key(jax.random.key(number), seed),
+            mixture=False,  # means as the paper plots them
         )[""]
         table[f"{name}: mean"] = curve.mean
         table[f"{name}: lower"] = curve.lower
@@ -294,7 +302,7 @@ def paper_statements(tables: Tables) -> list[Sentence]:
     plain = [*fixed, *random]
     exact = tables["least squares"]
     d, c1 = int(exact["dimension"]), "random, c = 1"
-    size = "" if d == 20 else f"the size, d = {d} for 20 and fewer layers than twelve"
+    ours = "" if d == 20 else _DIFFERS.format(d=d)
     text = "Section 4.3, text on Figure 1"
     return [
         says(
@@ -307,37 +315,38 @@ def paper_statements(tables: Tables) -> list[Sentence]:
                 float(exact[f"{c1}: LSA limit"]),
                 "the black dashed line of the figure, exact",
             ),
+            caveat=ours,
         ),
         says(
             "At c = 4 and 9 they are unsuccessful.",
             text,
             *tuple(
                 at_least(
-                    f"Largest error at M = N, c = {c}, of predicting 0",
-                    largest(
-                        [_at_end(tables[job], f"random, c = {c}") for job in fixed]
-                    ),
+                    f"Smallest error at M = N, c = {c}, of predicting 0",
+                    [_at_end(tables[job], f"random, c = {c}") for job in fixed],
                     0.5,
-                    "half of the error is left",
+                    "half of the error is left: our reading of the word",
                     post_hoc=True,
                     name=f"unsuccessful_{c}",
                 )
                 for c in (4, 9)
             ),
-            caveat=size,
+            caveat=ours,
+            note="What counts as unsuccessful is not in the text.",
         ),
         says(
             "At c = 4 and 9 training on random covariances is better.",
             text,
             *tuple(
                 at_least(
-                    f"Errors at M = N, c = {c}, fixed over random, geometric mean",
-                    _gain(tables, fixed, random, f"random, c = {c}"),
+                    f"Errors at M = N, c = {c}, fixed over random, smallest over N",
+                    _gains(tables, fixed, random, f"random, c = {c}"),
                     1.0,
                     "better means less error",
                 )
                 for c in (4, 9)
             ),
+            caveat=ours,
         ),
         says(
             "At c = 9 they still fail to match least squares.",
@@ -349,18 +358,21 @@ def paper_statements(tables: Tables) -> list[Sentence]:
                 "a twentieth of the error of predicting 0",
                 post_hoc=True,
             ),
+            caveat=ours,
         ),
         says(
             "Past the training length errors spike, whatever the covariances of "
             "training and test.",
             "Section 4.3 and caption",
             at_least(
-                "Largest error beyond N over that at N, smallest of all models, in "
-                "the distribution of their training",
-                [_spike(tables[job], _home(job)) for job in plain],
+                "Largest error beyond N over that at N, smallest of all models and "
+                "panels",
+                [_spike(tables[job], name) for job in plain for name in PANELS],
                 2.0,
                 "twice the error is more than sampling explains",
+                name="least_spike",
             ),
+            caveat=ours,
         ),
         says(
             "The spike appears to be smaller for prompts of higher variance.",
@@ -375,7 +387,7 @@ def paper_statements(tables: Tables) -> list[Sentence]:
                 "smaller",
             ),
             main=False,
-            caveat=size,
+            caveat=ours,
         ),
         says(
             "Models trained on random covariances have smaller errors when their "
@@ -393,7 +405,7 @@ def paper_statements(tables: Tables) -> list[Sentence]:
                 "smaller",
             ),
             main=False,
-            caveat=size,
+            caveat=ours,
         ),
     ]
 
@@ -404,6 +416,13 @@ def expect(tables: Tables) -> list[Evidence]:
     exact = tables["least squares"]
     c1 = "random, c = 1"
     return [
+        at_least(
+            "On the law of their training errors spike past the training length: "
+            "largest error beyond N over that at N, smallest of all models",
+            [_spike(tables[job], _home(job)) for job in (*fixed, *random)],
+            2.0,
+            "twice the error is more than sampling explains",
+        ),
         at_most(
             "Trained and tested on the fixed covariance, models come close to least "
             "squares: largest ratio of errors, averaged over M = 1 … N",
@@ -475,13 +494,13 @@ def _at_end(table: Mapping[str, Any], name: str) -> float:
     return float(table[f"{name}: mean"][place])
 
 
-def _gain(
+def _gains(
     tables: Tables, these: Sequence[str], those: Sequence[str], name: str
-) -> float | None:
+) -> list[float]:
     """Errors of these models over those of others at the training lengths of both."""
     ends = {int(tables[job]["context"]): _at_end(tables[job], name) for job in these}
     others = {int(tables[job]["context"]): _at_end(tables[job], name) for job in those}
-    return _mean(ends[N] / others[N] for N in ends if N in others)
+    return [ends[N] / others[N] for N in ends if N in others]
 
 
 def _mean(ratios: Iterable[float]) -> float | None:

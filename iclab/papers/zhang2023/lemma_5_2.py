@@ -14,6 +14,9 @@ from iclab.papers.zhang2023._loss_landscape import population_gradient
 from iclab.tasks import LinearRegression
 from iclab.theory import lsa_flow
 
+_WHY = "the flow; both speak of points along it"
+shares = {"lsa_loss": _WHY, "lsa_loss_random_covariance": _WHY}
+
 
 @dataclass(frozen=True, eq=False)
 class Case:

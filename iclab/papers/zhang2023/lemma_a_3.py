@@ -13,6 +13,10 @@ from iclab.papers.zhang2023._fixed_covariance import (
 cases = settings
 
 
+_WHY = "the flow; both speak of points along it"
+shares = {"lsa_loss": _WHY, "lsa_loss_random_covariance": _WHY}
+
+
 def predict(case: Setting):
     """‖U₁₁‖²_F at the worst step of all, and at six others along the way."""
     U11 = np.asarray(trajectory(case).U11)[_steps(case)]

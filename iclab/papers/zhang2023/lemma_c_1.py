@@ -1,154 +1,139 @@
-"""Lemma C.1 and Corollary C.2: the flow when every prompt draws its own covariance."""
+"""Lemma C.1: the flow when every prompt draws its own covariance, of any law."""
 
 from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 from iclab.core import Prompt
 from iclab.evidence import Measured, rounded
 from iclab.models import LinearSelfAttention
-from iclab.papers.zhang2023._random_covariance import (
-    LONG,
-    Setting,
-    drawn_diagonals,
-    drawn_inputs,
-    sample_mean,
-    settings,
-    slopes,
+from iclab.papers.zhang2023._any_covariance import (
+    Law,
+    dependent,
+    full,
+    slope_of_all,
     trajectory,
 )
+from iclab.papers.zhang2023._random_covariance import DRAWS, LONG, sample_mean
 from iclab.papers.zhang2023._trajectory import summary
-from iclab.tasks import Exponential, RandomCovariance
-from iclab.theory import lsa_flow_random_covariance, random_covariance_coefficients
+from iclab.theory import lsa_flow_given_covariances
+
+shares = {
+    "_law": "reads the law that both speak of",
+    "lsa_loss": "is the loss; its slope is differentiated",
+}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Simulation:
     """Weights (any U₁₁, u₋₁ = 1) whose gradient is averaged over simulated prompts."""
 
-    task: RandomCovariance
-    context_length: int
-    U11: Float[Array, "d d"]
+    law: Law
 
 
-@dataclass(frozen=True)
-class Coefficients:
-    """The coefficients (C.3) of equal laws, averaged over drawn covariances."""
-
-    task: RandomCovariance
-    context_length: int
-
-
-Case = Setting | Simulation | Coefficients
-
-
-def cases(scale) -> dict[str, Case]:
-    """All trajectories, the model on simulated prompts, and the coefficients."""
-    found: dict[str, Case] = dict(settings(scale))
-    for N in () if scale == "smoke" else (2, 10):
-        name = f"d=5, mixed laws, N={N}"
-        U11 = np.random.default_rng([5, N]).standard_normal((5, 5)) / 2
-        task = settings(scale)[name].task
-        found[f"{name}, simulated prompts"] = Simulation(task, N, jnp.asarray(U11))
-    d, N = (5, 10) if scale == "smoke" else (20, 40)
-    name = f"d={d}, Exponential(1), N={N}, drawn coefficients"
-    found[name] = Coefficients(RandomCovariance((Exponential(),) * d), N)
+def cases(scale) -> dict[str, Law | Simulation]:
+    """Whole flows, and the model on simulated prompts."""
+    found: dict[str, Law | Simulation] = {**full(scale), **dependent(scale)}
+    name = next(iter(full(scale)))
+    if scale != "smoke":
+        found[f"{name}, simulated prompts"] = Simulation(full(scale)[name])
     return found
 
 
-def predict(case: Case):
-    """The vector field (C.4), or its coefficients (C.3)."""
-    return _statement(case, case.context_length)
+def predict(case: Law | Simulation):
+    """The vector field (C.1), and zeros for u₁₂ and u₂₁."""
+    law = case.law if isinstance(case, Simulation) else case
+    return _statement(case, law.context_length)
 
 
-def decoy(case: Case):
+def decoy(case: Law | Simulation):
     """Γ_τ replaced by Λ_τ, as if prompts were infinitely long."""
     return _statement(case, LONG)
 
 
-def measure(case: Case, key, scale) -> Measured:
-    """Gradients that know no Γ_τ: of the exact loss, or of the model's own error."""
-    if isinstance(case, Coefficients):
-        return _drawn_coefficients(case, key)
+def measure(case: Law | Simulation, key, scale) -> Measured:
+    """Minus the gradient of the exact loss in all weights, or of the model's errors."""
     if isinstance(case, Simulation):
-        return _simulated(case, key, chunks=2 if scale == "smoke" else 4)
-    found = slopes(case)
-    value = [_three(-found.U11[k], -found.u_last[k]) for k in _steps(case)]
-    weights = 1 + float(trajectory(case).u_last[-1]) ** 3
-    size = float(jnp.max(case.moments)) * weights
-    return rounded(np.concatenate(value), len(case.theta) ** 3.0, size)
+        return _simulated(case.law, key)
+    value, size = [], 0.0
+    for U11, u_last in _points(case):
+        d = len(U11)
+        U = jnp.zeros((d + 1, d + 1)).at[:d, :d].set(U11).at[d, d].set(u_last)
+        slope = -np.asarray(
+            slope_of_all(U, case.covariances, case.shares, case.context_length)
+        )
+        beside = [np.sum(np.abs(slope[:d, d])), np.sum(np.abs(slope[d, :d]))]
+        value += [*summary(slope[:d, :d], slope[d, d]), *beside]
+        size = max(size, float(np.max(np.abs(slope))), 1 + float(u_last) ** 3)
+    return rounded(np.array(value), case.covariances.size * 100.0, size)
 
 
-def _statement(case: Case, N: int) -> np.ndarray:
-    """The prediction with context length N inside Γ_τ."""
-    moments = case.task.moments()
-    if isinstance(case, Coefficients):
-        gamma, xi, zeta = random_covariance_coefficients(moments, N)
-        return np.stack([gamma[0], xi[0], zeta[0, 1]])
+def _statement(case: Law | Simulation, N: int) -> np.ndarray:
     if isinstance(case, Simulation):
-        field = lsa_flow_random_covariance(case.U11, jnp.ones(()), moments, N)
-        return np.append(np.delete(summary(*field), 1), [0, 0])
-    found, forms = trajectory(case), []
-    for k in _steps(case):
-        U11, u_last = jnp.asarray(found.U11[k]), jnp.asarray(found.u_last[k])
-        field = lsa_flow_random_covariance(U11, u_last, moments, N)
-        forms.append(_three(*field))
-    return np.concatenate(forms)
+        law, points = case.law, [(_weights(case.law), jnp.ones(()))]
+    else:
+        law, points = case, _points(case)
+    found = []
+    for U11, u_last in points:
+        field = lsa_flow_given_covariances(
+            U11, u_last, law.covariances, N, shares=law.shares
+        )
+        six = summary(*field)
+        if isinstance(case, Simulation):
+            six[1] = 0  # a norm is not linear: its mean is no gradient
+        found += [*six, 0.0, 0.0]
+    return np.array(found)
 
 
-def _simulated(case: Simulation, key, chunks: int) -> Measured:
-    """Descent directions of the model's squared error, averaged over prompts."""
-    values = []
-    for one in jax.random.split(key, chunks):
-        for_inputs, for_weights = jax.random.split(one)
-        inputs = drawn_inputs(case.task.laws, case.context_length + 1, for_inputs)
-        weights = jax.random.normal(for_weights, (len(inputs), case.task.dimension))
-        values.append(_descents(case.U11, inputs, weights))
-    return sample_mean(np.concatenate(values), "prompts")
+def _points(law: Law) -> list[tuple[Array, Array]]:
+    """The start of a flow, a quarter and half of its steps to rest."""
+    found = trajectory(law)
+    steps = len(found.u_last) - 1
+    at = (0, steps // 4, steps // 2)
+    return [(jnp.asarray(found.U11[k]), jnp.asarray(found.u_last[k])) for k in at]
+
+
+def _weights(law: Law) -> Array:
+    d = law.dimension
+    return jnp.asarray(np.random.default_rng(d).standard_normal((d, d)) / 2)
+
+
+def _simulated(law: Law, key) -> Measured:
+    """Descent directions of half the model's squared error, averaged over prompts."""
+    d, N = law.dimension, law.context_length
+    for_law, for_inputs, for_weights = jax.random.split(key, 3)
+    which = jax.random.choice(for_law, len(law.shares), (DRAWS,), p=law.shares)
+    roots = jnp.linalg.cholesky(law.covariances)[which]
+    white = jax.random.normal(for_inputs, (DRAWS, N + 1, d))
+    inputs = jnp.einsum("pij,pnj->pni", roots, white)
+    weights = jax.random.normal(for_weights, (DRAWS, d))
+    slopes = _slopes(_weights(law), inputs, weights)
+    values = [
+        [*summary(-U11, -u), np.sum(-u12), np.sum(-u21)]
+        for U11, u, u12, u21 in zip(*map(np.asarray, slopes), strict=True)
+    ]
+    found = np.array(values)
+    found[:, 1] = 0  # a norm is not linear: it has no mean here
+    return sample_mean(found, "prompts")
 
 
 @jax.jit
-def _descents(U11: Array, inputs: Array, weights: Array) -> Array:
-    """For every prompt, forms of −∇ in u₋₁, U₁₁, then u₁₂ and u₂₁; last input asks."""
+def _slopes(U11: Array, inputs: Array, weights: Array) -> tuple[Array, ...]:
+    """Gradients in U₁₁, u₋₁, u₁₂ and u₂₁ for every prompt; the last input asks."""
     d = len(U11)
-    ones, ramp = jnp.ones(d) / jnp.sqrt(d), jnp.linspace(-1, 1, d)
-    ramp = ramp / jnp.linalg.norm(ramp)
 
-    def descent(inputs: Array, weight: Array) -> Array:
+    def slope(inputs: Array, weight: Array) -> tuple[Array, ...]:
         labels = inputs @ weight
         prompt = Prompt(inputs[:-1], labels[:-1], inputs[-1], labels[-1])
 
         def loss(model: LinearSelfAttention) -> Array:
             return (model(prompt) - prompt.target) ** 2 / 2
 
-        slope = jax.grad(loss)(LinearSelfAttention.from_blocks(U11, 1.0))
-        dU11, u21 = slope.key_query[:d, :d], slope.key_query[d, :d]
-        u12, u_last = slope.value_projection[d, :d], slope.value_projection[d, d]
-        forms = [a @ dU11 @ b for a in (ones, ramp) for b in (ones, ramp)]
-        return -jnp.stack([u_last, *forms, ones @ u12, ones @ u21])
+        of = jax.grad(loss)(LinearSelfAttention.from_blocks(U11, 1.0))
+        A, P = of.key_query, of.value_projection
+        return A[:d, :d], P[d, d], P[d, :d], A[d, :d]
 
-    return jax.vmap(descent)(inputs, weights)
-
-
-def _drawn_coefficients(case: Coefficients, key) -> Measured:
-    """Means of Γ_τΛ_τ², Λ_τ² and of the products in ζ, over coordinates and draws."""
-    N, draws = case.context_length, drawn_diagonals(case.task.laws, key)
-    Gamma = (1 + 1 / N) * draws + draws.sum(axis=1, keepdims=True) / N
-    gamma, xi = np.mean(Gamma * draws**2, axis=1), np.mean(draws**2, axis=1)
-    # Neighbours stand for all pairs i ≠ j.
-    zeta = np.mean(Gamma * draws * np.roll(draws, 1, axis=1), axis=1)
-    return sample_mean(np.stack([gamma, xi, zeta], axis=1), "covariances")
-
-
-def _steps(case: Setting) -> list[int]:
-    """The start, a quarter and half of the steps to rest."""
-    steps = int(trajectory(case).flow.step)
-    return [0, steps // 4, steps // 2]
-
-
-def _three(U11, u_last) -> np.ndarray:
-    """Three numbers of a direction: its u₋₁, the norm of its U₁₁, a skew form of it."""
-    return summary(U11, u_last)[[0, 1, 3]]
+    return jax.vmap(slope)(inputs, weights)

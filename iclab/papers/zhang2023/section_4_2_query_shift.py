@@ -13,6 +13,9 @@ from iclab.papers.zhang2023._simulation import distribution, shifted_task
 _SPECTRUM = "one tiny"
 
 
+shares = {"largest_initial_scale": "the start's scale; the flow's end has none of it"}
+
+
 @dataclass(frozen=True, eq=False)
 class Query:
     """A covariance of the query, seen for some lengths or as the lengths grow."""
@@ -45,14 +48,14 @@ def measure(case: Query, key, scale) -> Measured:
     """Models after their gradient flow, on prompts with a foreign query."""
     Lambda = distribution(_SPECTRUM, 2).covariance
     if case.growing:
-        return decay_rate(Lambda, query_covariance=case.covariance)
+        return decay_rate(_SPECTRUM, key, query_covariance=case.covariance)
     task = shifted_task(Lambda, query_covariance=case.covariance)
     return sampled_risks(task, _SPECTRUM, key, scale)
 
 
 def decoy(case: Query):
-    """The risk that queries like the examples have; the rate of 1/N²."""
-    return -2.0 if case.growing else _risks()
+    """The risk that queries like the examples have; the rate of its root."""
+    return -0.5 if case.growing else _risks()
 
 
 def _risks(**shift) -> np.ndarray:

@@ -13,6 +13,9 @@ from iclab.papers.zhang2023._simulation import distribution, shifted_task
 _SPECTRUM = "geometric"
 
 
+shares = {"largest_initial_scale": "the start's scale; the flow's end has none of it"}
+
+
 @dataclass(frozen=True, eq=False)
 class Labels:
     """Fixed weights and label noise, seen for some lengths or as the lengths grow."""
@@ -46,15 +49,16 @@ def measure(case: Labels, key, scale) -> Measured:
     """Models after their gradient flow, on prompts whose labels another task makes."""
     Lambda = distribution(_SPECTRUM, 2).covariance
     if case.growing:
-        return decay_rate(Lambda, weight=case.weight, noise_variance=case.noise_std**2)
+        labels = {"weight": case.weight, "noise_std": case.noise_std}
+        return decay_rate(_SPECTRUM, key, **labels)
     task = shifted_task(Lambda, weight=case.weight, noise_std=case.noise_std)
     return sampled_risks(task, _SPECTRUM, key, scale)
 
 
 def decoy(case: Labels):
-    """The noise left out; without noise, weights as in training; the rate of 1/N²."""
+    """The noise left out; without noise, weights as in training; the root's rate."""
     if case.growing:
-        return -2.0
+        return -0.5
     return _risks(weight=case.weight) if case.noise_std else _risks()
 
 

@@ -4,10 +4,17 @@ weights have a smaller loss.
 
 from dataclasses import dataclass
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from scipy.integrate import solve_ivp
 
+from iclab.core import Prompt
 from iclab.evidence import Measured
+from iclab.models import LinearSelfAttention
+from iclab.papers.zhang2023._extreme_starts import of_rank_one
 from iclab.papers.zhang2023._fixed_covariance import Setting, settings, trajectory
+from iclab.papers.zhang2023._gaussian_prompts import exact_prompts
 from iclab.papers.zhang2023._loss_landscape import bowl, descend
 from iclab.papers.zhang2023._trajectory import SUMMARY, summary
 from iclab.theory import lsa_optimum, optimal_preconditioner
@@ -21,18 +28,34 @@ class AllWeights:
     starts: int
 
 
-def cases(scale) -> dict[str, Setting | AllWeights]:
-    """Limits of the flow; in three dimensions, least losses with every block free."""
-    found: dict[str, Setting | AllWeights] = dict(settings(scale))
+@dataclass(frozen=True)
+class AllParameters:
+    """Two inputs with these variances, N = 1, and a Θ of rank one: the whole model."""
+
+    variances: tuple[float, float]
+
+
+def cases(scale) -> dict[str, Setting | AllWeights | AllParameters]:
+    """Limits of the flow, of three dimensions from three kinds of Θ; least losses with
+    every block free; and a flow of all parameters.
+    """
+    found: dict[str, Setting | AllWeights | AllParameters] = dict(settings(scale))
     for name, setting in settings(scale).items():
-        searched = scale == "paper" or setting.context_length == 10
-        if searched and len(setting.covariance) == 3:
-            found[f"{name}, least loss over all weights"] = AllWeights(setting, 12)
-    return found
+        if len(setting.covariance) != 3 or not (
+            scale == "paper" or setting.context_length == 10
+        ):
+            continue
+        found[f"{name}, least loss over all weights"] = AllWeights(setting, 12)
+        for along in ("weakest", "random") if "equal" not in name else ():
+            found[f"{name}, Θ of rank one, {along}"] = of_rank_one(setting, along)
+    return found | {"d=2, N=1, all 18 parameters": AllParameters((1.6, 0.4))}
 
 
-def predict(case: Setting | AllWeights):
+def predict(case: Setting | AllWeights | AllParameters):
     """The limits (4.1), and ½(tr Λ − tr Λ²Γ⁻¹), their loss, as the least of all."""
+    if isinstance(case, AllParameters):
+        limits = lsa_optimum(jnp.diag(jnp.asarray(case.variances)), 1)
+        return np.concatenate([np.ravel(one) for one in limits])
     if isinstance(case, AllWeights):
         Lambda, N = case.setting.covariance, case.setting.context_length
         return _loss_of(Lambda, optimal_preconditioner(Lambda, N))
@@ -40,8 +63,13 @@ def predict(case: Setting | AllWeights):
     return summary(W_KQ[:-1, :-1], W_PV[-1, -1])
 
 
-def measure(case: Setting | AllWeights) -> Measured:
-    """Follow the flow on the exact population loss, which never mentions Γ."""
+def measure(case: Setting | AllWeights | AllParameters) -> Measured:
+    """Follow the flow on the exact population loss, which never mentions Γ.
+
+    That of all parameters runs the model on prompts whose weights integrate exactly.
+    """
+    if isinstance(case, AllParameters):
+        return _whole_flow(case)
     if isinstance(case, AllWeights):
         return _least_loss(case)
     found = trajectory(case)
@@ -51,8 +79,14 @@ def measure(case: Setting | AllWeights) -> Measured:
     return found.measured(value, size)
 
 
-def decoy(case: Setting | AllWeights):
+def decoy(case: Setting | AllWeights | AllParameters):
     """The trace term of Γ dropped: the limit of infinitely long training prompts."""
+    if isinstance(case, AllParameters):
+        block = np.zeros((2, 3, 3))
+        inverse = 1 / (2 * np.asarray(case.variances))
+        u_last = np.sqrt(np.linalg.norm(inverse))
+        block[0, [0, 1], [0, 1]], block[1, 2, 2] = inverse / u_last, u_last
+        return block.ravel()
     setting = case.setting if isinstance(case, AllWeights) else case
     N = setting.context_length
     inverse = np.linalg.inv((1 + 1 / N) * np.asarray(setting.covariance))
@@ -62,9 +96,46 @@ def decoy(case: Setting | AllWeights):
     return summary(inverse / u_last, u_last)
 
 
-def labels(case: Setting | AllWeights):
+def labels(case: Setting | AllWeights | AllParameters):
     """Those of the weights at rest; of the least loss none."""
+    if isinstance(case, AllParameters):
+        places = [f"[{i}, {j}]" for i in (1, 2, 3) for j in (1, 2, 3)]
+        return [f"{name}{place}" for name in ("W_KQ", "W_PV") for place in places]
     return () if isinstance(case, AllWeights) else SUMMARY
+
+
+def _whole_flow(case: AllParameters) -> Measured:
+    """W_KQ and W_PV where gradient flow on the model's own loss comes to rest."""
+    covariance = np.diag(case.variances)
+    points = exact_prompts(covariance, 1)
+    prompts = (
+        jnp.asarray(points.tokens[:, :2, :1].swapaxes(1, 2)),
+        jnp.asarray(points.tokens[:, 2, :1]),
+        jnp.asarray(points.query),
+    )
+    targets, weights = jnp.asarray(points.targets()), jnp.asarray(points.weights)
+
+    @jax.jit
+    def loss(flat):
+        model = LinearSelfAttention(*flat.reshape(2, 3, 3))
+        answers = jax.vmap(lambda *parts: model(Prompt(*parts)))(*prompts)
+        return weights @ (answers - targets) ** 2 / 2
+
+    gradient = jax.jit(jax.grad(loss))
+    v = np.array([0.6, 0.8])
+    start = np.zeros((2, 3, 3))
+    # σ² < 2/(√2‖Γ‖), and ‖Γ‖ = 2·1.6 + 2 = 5.2.
+    start[0, :2, :2], start[1, 2, 2] = 0.4 * np.outer(v, v), 0.4
+    downhill = lambda time, flat: -np.asarray(gradient(flat))  # noqa: E731
+    how = {"method": "DOP853", "rtol": 1e-8, "atol": 1e-10, "t_eval": (60, 120)}
+    found = solve_ivp(downhill, (0, 120), start.ravel(), **how)
+    middle, end = found.y.T
+    error = np.linalg.norm(end - middle) + 1e-8 * found.nfev
+    reason = (
+        "what the second half of the time changed, plus the solver's error over"
+        f" {found.nfev} gradients"
+    )
+    return Measured(end, error, reason)
 
 
 def _least_loss(case: AllWeights) -> Measured:
