@@ -27,11 +27,6 @@ shares = {
 }
 
 
-shares = {
-    "optimal_gd_plus_plus": "curvatures are measured at its point, losses by the model"
-}
-
-
 @dataclass(frozen=True)
 class Case:
     """Layers and examples; from how many starts, or the best point of S itself."""

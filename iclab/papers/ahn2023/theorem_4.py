@@ -34,11 +34,6 @@ shares = {
 }
 
 
-shares = {
-    "optimal_steps": "gradients are measured at these steps, where 0 is predicted"
-}
-
-
 @dataclass(frozen=True)
 class Stationary:
     """The best multiples of Σ⁻¹ in this many layers; the gradient of each layer."""

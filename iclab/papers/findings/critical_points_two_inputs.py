@@ -27,9 +27,6 @@ _AXES = np.array([[0.82, -0.40], [-1.82, -0.33], [-0.30, -1.30]])
 shares = {"_normalised": "divides exact moments by powers of n"}
 
 
-shares = {"_normalised": "units: moments divided by d nᵏ"}
-
-
 @dataclass(frozen=True)
 class Case:
     """Examples, whether B is free, and starts of descents.
