@@ -30,7 +30,6 @@ shares = {
     "optimal_steps": (
         "names the point; slopes there, and where descents end, come from the model"
     ),
-    "LinearTransformer": "the decoy is the slope of the same model at other steps",
 }
 
 
