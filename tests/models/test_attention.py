@@ -1,5 +1,8 @@
 """Attention: every equation of the papers that defines a model, limits, refusals."""
 
+# pyright: reportArgumentType=false
+# Weights are NumPy's here, as users may give them.
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -24,7 +27,6 @@ from iclab.models._transformer_parts import Affine
 from tests.assertions import assert_close
 from tests.refusals import refused
 
-# Weights are NumPy's here, as users may give them.
 pytestmark = pytest.mark.usefixtures("unchecked")
 
 d, n = 3, 6
