@@ -1,6 +1,6 @@
 """Is the probe right? A zoo of methods whose name is known, and intervals that cover.
 
-    python -m benchmarks.probe [--half tuned|kept] [--lengths N …] [--coverage N]
+    python -m benchmarks.probe [--half tuned|kept] [--factors K …] [--coverage N]
                                [--only WORD] [--out FILE]
 
 A row for every method, a cell for every length (d, 2d, 4d) without and with noise ½:
@@ -130,10 +130,8 @@ def covered(name: str, chosen: dict, n: int, repetitions: int) -> dict[str, floa
     """
     hits: dict[str, list[bool]] = {}
     row = next(r for r in rows_for(n, DIMENSION) if r.name == name)
-    sample = Sample.of(prompts(n, 0.0, 2), n)
     truth = _answers(row, chosen, _drawn(n, 10**5, np.random.default_rng(9)))
     distance = np.sum(truth[2] ** 2) / np.sum(truth[0] ** 2)
-    del sample
     for repetition in range(repetitions):
         rng = np.random.default_rng((n, repetition))
         sample = _drawn(n, 2 * 1024, rng)
@@ -277,6 +275,7 @@ def main() -> None:
             found = covered(name, chosen, n, options.coverage)
             shares = ", ".join(f"{k} {100 * v:.1f} %" for k, v in found.items())
             text.append(f"- {name}, n = {n}: {shares}")
+            print(text[-1], file=sys.stderr, flush=True)
     print("\n".join(text))
     if options.out is not None:
         options.out.write_text("\n".join(text) + "\n", encoding="utf-8")

@@ -249,7 +249,7 @@ def _relevance(noise):
 
     def rule(X, y):
         n, d = X.shape
-        prior, sigma = np.ones(d), n * noise
+        prior, sigma, w = np.ones(d), n * noise, np.zeros(d)
         for _ in range(30):
             V = np.linalg.inv(X.T @ X / sigma + np.diag(1 / prior))
             w = V @ X.T @ y / sigma

@@ -17,38 +17,58 @@ _FILES = ("model.safetensors", "manifest.json")
 
 def add_train(commands: Any) -> None:
     """Add the command to the others."""
-    text = "Train a model of a paper; it may be stopped at any time and continued."
+    text = "Train a model; the run may be stopped at any time and continued."
     parser = commands.add_parser("train", help=text, description=text)
     parser.set_defaults(run=train)
     add = parser.add_argument
-    add("id", metavar="ID", help="what to train: zhang2023/gpt2")
+    add("id", metavar="ID", help="what to train: attention or zhang2023/gpt2")
     add("--out", metavar="DIR", required=True, help="folder of the run")
     add("--resume", action="store_true", help="continue from the last checkpoint")
-    model = parser.add_argument_group("model")
+    layers = parser.add_argument_group("model of attention")
+    names = "softmax|identity|relu|gelu|tanh|sigmoid|exp"
+    layers.add_argument("--activation", metavar=names, help="(softmax)")
+    _number(layers, "--heads", int, "heads in a layer (1)")
+    _number(layers, "--layers", int, "layers with weights of their own (1)")
+    _number(layers, "--loops", int, "how often one layer is applied (no loop)")
+    kinds, text = "separate|merged|sparse", "W^K W^Q W^V W^P, P Q or A (separate)"
+    layers.add_argument("--weights", metavar=kinds, help=text)
+    _number(layers, "--key-width", int, "size of separate keys and values (d + 1)")
+    _number(layers, "--hidden", int, "units of a network after attention (none)")
+    text = "of scores: examples, root of the key's size, a number (softmax 1, others n)"
+    layers.add_argument("--divisor", metavar="n|root|N", help=text)
+    text = "what the query is among the keys (absent)"
+    layers.add_argument("--query", metavar="absent|masked|key", help=text)
+    layers.add_argument(
+        "--no-residual", dest="residual", action="store_false", default=None,
+        help="leave the residual connections out",
+    )  # fmt: skip
+    model = parser.add_argument_group("model of zhang2023/gpt2")
     model.add_argument("--size", metavar="tiny|small|standard", help="(standard)")
     model.add_argument(
         "--no-positions", dest="positional", action="store_false", default=None,
         help="leave the positional encoding out",
     )  # fmt: skip
     _number(model, "--longest", int, "examples that positions exist for (2 × context)")
-    data = parser.add_argument_group("prompts")
+    data = parser.add_argument_group("prompts (in brackets, what gpt2 has; attention)")
     data.add_argument("--covariance", metavar="fixed|random", help="(fixed)")
-    _number(data, "--context", int, "examples in a prompt (40)")
-    _number(data, "--dimension", int, "dimension of the inputs (20)")
+    _number(data, "--context", int, "examples in a prompt (40; 20)")
+    _number(data, "--dimension", int, "dimension of the inputs (20; 5)")
     _number(
         data,
         "--curriculum-every",
         int,
-        "steps between more dimensions and points; 0: all from the start (2000)",
+        "gpt2: steps between more dimensions and points; 0: all from the start (2000)",
     )
     run = parser.add_argument_group("training")
-    _number(run, "--steps", int, "steps in all, with those before --resume (500000)")
-    _number(run, "--batch", int, "prompts a step (64)")
+    _number(
+        run, "--steps", int, "steps in all, with those before --resume (500000; 4000)"
+    )
+    _number(run, "--batch", int, "prompts a step (64; 1024)")
     _number(run, "--redraw-every", int, "steps that see the same prompts (1)")
     run.add_argument("--method", metavar="adam|adamw|sgd", help="(adam)")
-    _number(run, "--learning-rate", float, "of the method (1e-4)")
+    _number(run, "--learning-rate", float, "of the method (1e-4; 1e-2)")
     kinds = "constant|linear|cosine|halving"
-    run.add_argument("--schedule", metavar=kinds, help="(constant)")
+    run.add_argument("--schedule", metavar=kinds, help="(constant; cosine)")
     _number(
         run, "--halve-every", int, "steps after which the rate is half, for halving"
     )
@@ -61,7 +81,9 @@ def add_train(commands: Any) -> None:
     text = "what the bound is for: all of it, or every matrix on its own (whole)"
     run.add_argument("--clip-by", metavar="whole|matrix", help=text)
     _number(run, "--start-scale", float, "factor of the first weights (1)")
-    run.add_argument("--loss", metavar="all|final", help="positions that count (all)")
+    run.add_argument(
+        "--loss", metavar="all|final", help="gpt2: positions that count (all)"
+    )
     run.add_argument(
         "--precision", metavar="float32|float64|bfloat16", help="(float32)"
     )
@@ -70,6 +92,9 @@ def add_train(commands: Any) -> None:
     _number(run, "--log-every", int, "steps a line of metrics (100)", 100)
     text = "write for TensorBoard too"
     run.add_argument("--tensorboard", action="store_true", help=text)
+    settings = [one.dest for group in (layers, model, data, run)
+                for one in group._group_actions if one.default is None]  # fmt: skip
+    parser.set_defaults(settings=settings)
     many = parser.add_argument_group("several processes (one command for each)")
     many.add_argument(
         "--distributed", action="store_true",
@@ -90,18 +115,24 @@ def train(options: argparse.Namespace) -> int:
     recipe = papers.recipe(options.id)
     out = Path(options.out)
     names = [field.name for field in dataclasses.fields(recipe.Settings)]
-    given = {name: getattr(options, name) for name in names}
+    given = {name: getattr(options, name) for name in options.settings}
     given = {name: value for name, value in given.items() if value is not None}
+    others = [_flag(name) for name in given if name not in names]
+    if others:
+        raise Mistake(f"{options.id} has no {', '.join(others)}")
     begin = time.perf_counter()
     try:
         recipe.Settings(**given)  # mistakes first: they leave no folder
-        if options.process_id in (None, 0):
-            _see_place(out, resume=options.resume)  # before the others wait for us
         places = (options.coordinator, options.processes, options.process_id)
-        if options.distributed or any(value is not None for value in places):
+        joins = options.distributed or any(value is not None for value in places)
+        if joins:
+            if options.process_id in (None, 0):
+                _see_place(out, resume=options.resume)  # before the others wait for us
             training.join_processes(*places)
         settings = recipe.Settings(**given)
         problem, model, plan = recipe.build(settings)
+        if not joins:
+            _see_place(out, resume=options.resume)
         result = training.train(
             problem,
             model,
@@ -189,12 +220,17 @@ def _command(id: str, settings: Mapping[str, Any]) -> str:
     """The command line that trains this, every setting spelt out."""
     words = ["iclab train", id]
     for name, value in settings.items():
-        if name == "positional":
-            words += [] if value else ["--no-positions"]
+        if isinstance(value, bool):
+            words += [] if value else [_flag(name)]
         elif value is not None:
             text = ",".join(map(str, value)) if isinstance(value, tuple) else value
-            words += [f"--{name.replace('_', '-')} {text}"]
+            words += [f"{_flag(name)} {text}"]
     return " ".join([*words, "--out DIR"])
+
+
+def _flag(name: str) -> str:
+    words = {"positional": "no-positions", "residual": "no-residual"}
+    return f"--{words.get(name, name).replace('_', '-')}"
 
 
 def _first_process() -> bool:

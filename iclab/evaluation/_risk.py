@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax
@@ -33,8 +33,9 @@ from iclab.evaluation._mixture import (
 )
 from iclab.tasks import AbstractTask
 
-# Prompts in memory at a time.
+# Prompts in memory at a time, and numbers in an array: attention makes n² of a prompt.
 _CHUNK = 1 << 14
+_AT_ONCE = 1 << 27
 
 # One says nothing about its own spread; more would take days.
 _Prompts = Annotated[Natural, between(2, 10**10)]
@@ -199,7 +200,27 @@ def _squared_errors(
 def _values(
     statistic: Callable[..., PyTree[Array]], batch: Prompt, arguments: PyTree
 ) -> PyTree[Array]:
-    return jax.vmap(lambda prompt: statistic(prompt, *arguments))(batch)
+    def one(prompt: Prompt) -> PyTree[Array]:
+        return statistic(prompt, *arguments)
+
+    first = jax.tree.map(lambda leaf: leaf[0], batch)
+    part = max(1, _AT_ONCE // _largest(jax.make_jaxpr(one)(first).jaxpr))
+    if part >= len(batch.target):
+        return jax.vmap(one)(batch)
+    return jax.lax.map(one, batch, batch_size=part)
+
+
+def _largest(program: Any) -> int:
+    """Numbers in the largest array that a program makes on its way."""
+    sizes = [1]
+    for step in program.eqns:
+        sizes += [getattr(one.aval, "size", 1) for one in step.outvars]
+        for inner in jax.tree.leaves(
+            list(step.params.values()), is_leaf=lambda one: hasattr(one, "eqns")
+        ):
+            inner = getattr(inner, "jaxpr", inner)
+            sizes += [_largest(inner)] if hasattr(inner, "eqns") else []
+    return max(sizes)
 
 
 @eqx.filter_jit

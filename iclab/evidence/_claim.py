@@ -62,8 +62,8 @@ class Claim(Generic[CaseT]):
     gives, from the results of the cases by name, the numbers that the claim's texts
     quote; it is given those of the cases as `printed` if it has an argument of this
     name. `labels(case)` names the entries of a case that has several numbers. `shares`
-    names what of `iclab.theory` both sides reach all the same, each with the reason why
-    that is no formula under test.
+    names what `iclab.testing.check_evidence` finds that both sides, or measurement and
+    decoy, have in common, each with the reason why that is fair.
     """
 
     id: str

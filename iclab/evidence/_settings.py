@@ -69,7 +69,7 @@ def by_scale(value: Any, *, smoke: Any = _UNSET, paper: Any = _UNSET) -> ByScale
     """A value at every scale: `value` is that of `desk`, and where others have none."""
     others: dict[Scale, Any] = {"smoke": smoke, "paper": paper}
     given = {scale: one for scale, one in others.items() if one is not _UNSET}
-    return ByScale(dict.fromkeys(SCALES, value) | given)
+    return ByScale({scale: given.get(scale, value) for scale in SCALES})
 
 
 @checked

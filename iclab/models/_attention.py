@@ -33,7 +33,7 @@ from iclab.models._gram_space import (
     query_past_fixed_inputs,
     query_through_layers,
 )
-from iclab.models._transformer_parts import Affine, gelu
+from iclab.models._transformer_parts import Affine, attention, gelu, mask_bias
 
 # What scores may go through beside `softmax`, which takes all keys of a token at once.
 POINTWISE = {
@@ -350,7 +350,7 @@ class Attention(AbstractLayers):
         shown: Bool[Array, " n"],
         count: Count,
     ) -> Float[Array, "r k"]:
-        """What a layer makes of the rows `asking`, with all tokens as keys."""
+        """What a layer makes of the rows `asking`, with the tokens as keys."""
         P, Q, network = weights
         match self.divisor:
             case "n":
@@ -359,17 +359,19 @@ class Attention(AbstractLayers):
                 rho = math.sqrt(self.weights.key_width)
             case rho:
                 pass
-        counted = jnp.append(shown, self.query != "absent")
+        keys = tokens[:-1] if self.query == "absent" else tokens
+        values = keys.at[-1].set(0) if self.query == "masked" else keys
+        shown = jnp.append(shown, True)[None, : len(keys)]
+        # Rows of all heads as one matrix, which meets the keys at once.
         queries = jnp.einsum("hde,re->hrd", Q, asking)
-        scores = jnp.einsum("hrd,td->hrt", queries, tokens)
+        rows = queries.reshape(-1, queries.shape[-1])
         if self.activation == "softmax":
-            scores = jnp.where(counted, scores / rho, -jnp.inf)
-            attention = jax.nn.softmax(scores)
+            bias = mask_bias(shown, rows.dtype)
+            mixed = attention(rows / rho, keys, values, bias)
         else:
-            attention = POINTWISE[self.activation](scores) / rho
-        seen = jnp.append(shown, self.query == "key")
-        attention = jnp.where(seen, attention, 0)
-        mixed = jnp.einsum("hrt,td->hrd", attention, tokens)
+            weighted = POINTWISE[self.activation](rows @ keys.T) / rho
+            mixed = jnp.where(shown, weighted, 0) @ values
+        mixed = mixed.reshape(queries.shape)
         found = jnp.einsum("hde,hre->rd", P, mixed)
         found = found + asking if self.residual else found
         if network is None:

@@ -13,6 +13,8 @@ from iclab.core import (
     enough_memory,
     require,
 )
+from iclab.models._attention import Attention
+from iclab.models._attention_weights import MergedWeights
 from iclab.models._description import Savable
 
 
@@ -124,14 +126,13 @@ class MultiHeadSoftmax(Savable):
         of which W_V keeps the last entry, the prediction. Nothing but the examples is
         looked at: `tokens` have no part in it.
         """
-        dtype = self.value.dtype
-        x_q, X = prompt.query.astype(dtype), prompt.examples.astype(dtype)
-        scores = jnp.einsum("id,hde,e->hi", X, self.key_query, x_q)
-        shown = jnp.arange(len(X)) < prompt.count
-        scores = jnp.where(shown[None], scores, -jnp.inf)
-        mixed = self.value[:, index] @ jax.nn.softmax(scores, axis=1)
-        after = mixed @ jnp.column_stack([X, prompt.labels.astype(dtype)])
-        return jnp.stack([jnp.append(x_q, jnp.zeros((), dtype)), after])
+        k, dtype = self.dimension + 1, self.value.dtype
+        P = jnp.einsum("h,de->hde", self.value[:, index], jnp.eye(k, dtype=dtype))
+        Q = jnp.pad(self.key_query, ((0, 0), (0, 1), (0, 1)))
+        heads = Attention(MergedWeights(P[None], Q[None]), residual=False)
+        X, y = prompt.examples.astype(dtype), prompt.labels.astype(dtype)
+        prompt = Prompt(X, y, prompt.query.astype(dtype), count=prompt.count)
+        return heads._token_streams(prompt)
 
     def _read_streams(
         self, streams: Float[Array, "states d1"]

@@ -2,7 +2,7 @@
 
 import ast
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 # A module and a name at its top; imported names lead on to where they are defined.
@@ -68,9 +68,31 @@ def theory_of_both(file: Path, package: str) -> dict[str, frozenset[str]]:
     predicted, measured = (
         _behind(file, package, one) for one in ("predict", "measure")
     )
-    common = [
+    return _where_they_meet(
         node for node in predicted if node in measured and node[0].startswith(_THEORY)
-    ]
+    )
+
+
+def run_by_decoy(file: Path, package: str) -> dict[str, frozenset[str]]:
+    """What runs the real thing for `measure` and for `decoy`, but not for `predict`.
+
+    As in `theory_of_both`; `measure` itself if `decoy` calls it.
+    """
+    predicted, measured, decoy = (
+        _behind(file, package, one) for one in ("predict", "measure", "decoy")
+    )
+    if (f"{package}.{file.stem}", "measure") in decoy:
+        return {"measure": frozenset()}
+    return _where_they_meet(
+        node
+        for node in decoy
+        if node in measured and node not in predicted and node[0].startswith(_REAL)
+    )
+
+
+def _where_they_meet(nodes: Iterable[Node]) -> dict[str, frozenset[str]]:
+    """Those that no other one leads to, with the names of what they are made of."""
+    common = list(nodes)
     below = {node: {*definitions_behind(node)} - {node} for node in common}
     inner = {
         part
@@ -83,20 +105,6 @@ def theory_of_both(file: Path, package: str) -> dict[str, frozenset[str]]:
         for node in common
         if node not in inner
     }
-
-
-def run_by_decoy(file: Path, package: str) -> tuple[str, ...]:
-    """What runs the real thing for `measure` and for `decoy`, but not for `predict`."""
-    predicted, measured, decoy = (
-        _behind(file, package, one) for one in ("predict", "measure", "decoy")
-    )
-    own = f"{package}.{file.stem}", "measure"
-    return tuple(
-        node[1]
-        for node in decoy
-        if node == own
-        or (node in measured and node not in predicted and node[0].startswith(_REAL))
-    )
 
 
 def _behind(file: Path, package: str, *names: str) -> dict[Node, int]:

@@ -16,7 +16,7 @@ def recipe(id: str) -> ModuleType:
     It has `Settings`, a dataclass of plain values, and
     `build(settings) -> (problem, model, plan)`.
     """
-    modules = {
+    modules = {"attention": "iclab.papers._attention_training"} | {
         name: f"{opened.package}.{module}"
         for opened in every_paper()
         for name, module in opened.recipes.items()

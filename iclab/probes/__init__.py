@@ -22,7 +22,6 @@ from iclab.probes._kinds import (
     kind_tests as kind_tests,
 )
 from iclab.probes._layers import (
-    Agreement as Agreement,
     Layer as Layer,
     Layers as Layers,
     layers as layers,

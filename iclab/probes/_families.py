@@ -521,7 +521,7 @@ def _empirical_bayes(s: Sample):
         return n * np.log(np.maximum(square, 1e-12 * total)) + det
 
     grid = np.broadcast_to(np.linspace(-16, 9, 101), (len(y), 101))
-    width = 0.25
+    width, best = 0.25, grid[:, :1]
     for _ in range(8):
         best = np.take_along_axis(grid, np.argmin(loss(grid), 1)[:, None], 1)
         grid = best + width * np.linspace(-1, 1, 11)[None]
@@ -563,7 +563,7 @@ def _sparse_bayes(s: Sample, noise):
     """A variance of its own for every weight, by 30 steps of EM, noise σ² = n·noise."""
     S, c = s.moments.gram, s.moments.correlation
     d = c.shape[1]
-    alpha = np.ones_like(c)
+    alpha, w = np.ones_like(c), np.zeros_like(c)
     for _ in range(30):
         system = S + noise * np.einsum("pi,ij->pij", alpha, np.eye(d))
         inverse = np.linalg.inv(system)

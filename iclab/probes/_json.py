@@ -153,7 +153,8 @@ def _fit(fit: FamilyFit) -> dict[str, Any]:
         "words": family_words(fit),
         "size": fit.member.row.size,
         "metric": fit.metric,
-        "excluded_by": list(fit.excluded),
+        "excluded_by": list(fit.excluded or ()),
+        "tested": fit.excluded is not None,
     }
 
 
@@ -184,16 +185,6 @@ def _layers(found: Any) -> dict[str, Any]:
             }
             for one in found.layers
         ],
-        "step": found.step,
-        **{
-            name: {
-                "steps": list(one.steps),
-                "value": one.value.tolist(),
-                "lower": one.lower.tolist(),
-                "upper": one.upper.tolist(),
-            }
-            for name, one in (("descent", found.descent), ("newton", found.newton))
-        },
     }
 
 

@@ -232,10 +232,10 @@ def extrapolations(
     of = lambda gap: ratio((sizes * gap) ** 2, power, weights)  # noqa: E731
     linear = ratio(sizes**2 * moved * small, (sizes * small) ** 2, weights)
     return (
-        Extrapolation("doubled labels", "not twice the prediction, by", of(double)),
+        Extrapolation("doubled labels", "twice the prediction but for", of(double)),
         Extrapolation("doubled inputs", "the prediction changes by", of(inputs)),
         Extrapolation("outlier", "one label 10 σ off changes it by", of(moved)),
-        Extrapolation("outlier, linearly", "of what a small move promises", linear),
+        Extrapolation("outlier, linearly", "over what a small move promises:", linear),
     )
 
 

@@ -1,4 +1,4 @@
-"""Layer by layer: what can be read off a model's stream, and which iterate it is."""
+"""Layer by layer: what can be read off a model's stream, and what method that is."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,17 +10,13 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from iclab.core import AbstractPredictor, Deep, Prompt, checked, require
-from iclab.probes._bootstrap import Interval, bootstrap_weights, bounds, ratio
-from iclab.probes._families import newton
+from iclab.probes._bootstrap import Interval, bootstrap_weights, ratio
 from iclab.probes._filter import Filter, context_of, fit_filter
 from iclab.probes._predictions import by_chunks, shortened
 from iclab.probes._spectra import Moments, Spectra
 from iclab.probes._verdict import Verdict, judge
 from iclab.tasks import AbstractTask
 
-# Iterates that the layers are held against.
-DESCENT = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
-NEWTON = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
 # Penalties of the read-out, as shares of a feature's power.
 _PENALTIES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 
@@ -45,32 +41,10 @@ class Layer:
 
 @checked(finite=False)
 @dataclass(frozen=True)
-class Agreement:
-    """How alike layers are to the iterates of an algorithm, with intervals.
-
-    `value[l, j]` is the squared correlation (about 0) of the read-out after l blocks
-    with what the algorithm predicts after `steps[j]` steps.
-    """
-
-    steps: tuple[int, ...]
-    value: Float[np.ndarray, "states iterates"]
-    lower: Float[np.ndarray, "states iterates"]
-    upper: Float[np.ndarray, "states iterates"]
-
-
-@checked(finite=False)
-@dataclass(frozen=True)
 class Layers:
-    """All layers, and how alike they are to the iterates of two algorithms.
-
-    `descent` takes steps of size `step`, one over the largest eigenvalue of any prompt,
-    so that it diverges on none; `newton` is Newton's iteration for the inverse.
-    """
+    """All layers, from the embedding on."""
 
     layers: tuple[Layer, ...]
-    step: float
-    descent: Agreement
-    newton: Agreement
 
 
 @checked(finite=False)
@@ -103,7 +77,7 @@ def layers(
         jax.random.key(0) if key is None else key, len(own) - half
     )
     power = target[half:] ** 2
-    read, every = [], []
+    every = []
     rest = jax.tree.map(lambda leaf: leaf[half:], prompts)
     for blocks in range(own.shape[1]):
         linear, constant = _read_out(streams[:, blocks], target, half)
@@ -113,7 +87,6 @@ def layers(
             parts = (jnp.asarray(one) for one in (blocks, linear, constant))
             shown = _ReadOut(predictor, *parts)
             verdict = judge(shown, rest, context=n, task=task, key=key)
-        read.append(answers)
         every.append(
             Layer(
                 blocks,
@@ -123,16 +96,7 @@ def layers(
                 verdict,
             )
         )
-    lam = test.eigenvalues
-    step = 1 / float(np.max(lam))
-    descent = [test.predictions(1 - (1 - step * lam) ** k) for k in DESCENT]
-    iterates = [test.predictions(newton(test, k)) for k in NEWTON]
-    return Layers(
-        tuple(every),
-        step,
-        _agreement(read, descent, DESCENT, weights),
-        _agreement(read, iterates, NEWTON, weights),
-    )
+    return Layers(tuple(every))
 
 
 class _ReadOut(AbstractPredictor):
@@ -186,22 +150,3 @@ def _read_out(
     linear = np.zeros(stream.shape[1])
     linear[kept] = theta[:-1] / spread[kept]
     return linear, float(theta[-1] - centre @ linear)
-
-
-def _agreement(
-    read: list[Float[np.ndarray, " test"]],
-    iterates: list[Float[np.ndarray, " test"]],
-    steps: tuple[int, ...],
-    weights: Float[np.ndarray, "draws test"],
-) -> Agreement:
-    A, B = np.array(read), np.array(iterates)
-    products = (A[:, None] * B[None]).reshape(-1, A.shape[1])
-
-    def alike(weights: Float[np.ndarray, "draws test"]):
-        shape = (len(weights), len(A), len(B))
-        top = (weights @ products.T).reshape(shape) ** 2
-        sizes = (weights @ (A**2).T)[:, :, None] * (weights @ (B**2).T)[:, None, :]
-        return np.divide(top, sizes, out=np.zeros(shape), where=sizes > 0)
-
-    value = alike(np.ones((1, A.shape[1])))[0]
-    return Agreement(steps, value, *bounds(alike(weights)))

@@ -83,15 +83,3 @@ def _at_lengths(
 ) -> Float[Array, "chunks size m"]:
     one = lambda prompt: predictor.at_lengths(prompt, lengths)  # noqa: E731
     return jax.lax.map(jax.vmap(one), prompts)
-
-
-def require_a_function(predictor: AbstractPredictor, prompts: Prompt) -> None:
-    """Refuse a predictor that answers the same prompts in two ways."""
-    few = jax.tree.map(lambda leaf: leaf[:16], prompts)
-    n = np.shape(few.examples)[1]
-    first, second = (predictions(predictor, few, [n]) for _ in range(2))
-    gap = float(np.max(np.abs(first - second)))
-    size = float(np.max(np.abs(first)))
-    rule = "deterministic"
-    found = f"two calls on the same prompts that differ by {gap:.3g}"
-    require(gap <= 1e-6 * max(size, 1e-30), "predictor", rule, found)

@@ -322,7 +322,7 @@ def _beside(
     if not hasattr(task, "noise_std"):
         return Sample.of(_sample(NoisyLabels(task, noise), key, P, n), n), task
     law = eqx.tree_at(lambda t: t.noise_std, task, noise)
-    if float(np.asarray(task.noise_std)):
+    if float(np.asarray(getattr(task, "noise_std", 0.0))):
         return Sample.of(_sample(law, key, P, n), n), law
     labels = sample.labels + noise * rng.normal(size=(P, n))
     return Sample(sample.examples, labels, sample.query), law

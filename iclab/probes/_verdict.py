@@ -45,7 +45,7 @@ class FamilyFit:
     `distance` is E(ŷ − its prediction)² / E ŷ² on prompts that it was not fitted to,
     `intervals` hold 90 % of bootstrap draws, and `excluded` names the tests that the
     model fails and this member passes, or the other way round: such a family is not
-    named.
+    named (None: too far away to be asked).
     """
 
     name: str
@@ -54,7 +54,7 @@ class FamilyFit:
     parameters: Mapping[str, Any]
     intervals: Mapping[str, Any]
     distance: Interval
-    excluded: tuple[str, ...]
+    excluded: tuple[str, ...] | None
     member: Member
 
 
@@ -179,9 +179,15 @@ def verdict_of(
                 found[one.name] = lower
         return found
 
-    shown = [excluded(member) for member, *_ in members[:_LOOKED_AT]]
     # A test excludes a family where it alone keeps it this far away.
-    kinds = [tuple(t for t, v in one.items() if v / 2 > KIND) for one in shown]
+    shown: list[dict[str, float]] = []
+    kinds: list[tuple[str, ...]] = []
+    for i, (member, _, errors, _) in enumerate(members):
+        far = float(np.mean(errors)) > NAMED * mean
+        if i >= _LOOKED_AT and (far or () in kinds):
+            break
+        shown.append(excluded(member))
+        kinds.append(tuple(t for t, v in shown[-1].items() if v / 2 > KIND))
     open_ = [i for i, one in enumerate(kinds) if not one]
     chosen, close = None, []
     if open_:
@@ -206,7 +212,7 @@ def verdict_of(
         if i == chosen:
             peers = [(one, error) for one, _, error in found]
             member = with_intervals(member, how, for_train, peers, for_test)
-        tests_of = kinds[i] if i < len(kinds) else ()
+        tests_of = kinds[i] if i < len(kinds) else None
         fits.append(_fit(member, ratio(errors, power, for_test), tests_of))
     word, rest, fit_ = "none", None, None
     if chosen is not None and (
@@ -239,7 +245,9 @@ def _label(fit: FamilyFit) -> str:
     return fit.name if fit.metric == "inputs" else f"{fit.name} ({fit.metric})"
 
 
-def _fit(member: Member, distance: Interval, excluded: tuple[str, ...]) -> FamilyFit:
+def _fit(
+    member: Member, distance: Interval, excluded: tuple[str, ...] | None
+) -> FamilyFit:
     row = member.row
     return FamilyFit(
         row.name,
@@ -302,9 +310,8 @@ def _rows(
     for one in tests:
         if one.broken:
             called |= set(CALLS[one.name])
-    names = {one.name for one in tests}
-    if "rotation" not in names:
-        called |= {"matrix", "nonlinear"} & (called | {"matrix"})
+    if "rotation" not in {one.name for one in tests}:
+        called.add("matrix")
     rows = [one for one in rows_for(n, d) if one.branch in called]
     root = whitening(task)
     if root is not None:
@@ -323,7 +330,12 @@ def _rows(
         gap = np.mean((rule - sample.spectra.least_squares()) ** 2)
         bayes = "least squares" if gap <= ROUND_OFF * np.mean(rule**2) else "Bayes rule"
     if bayes == "Bayes rule":
-        predict = lambda s: bayes_predictions(task, s.moments)  # noqa: E731
+
+        def predict(s: Sample) -> Float[np.ndarray, " prompts"]:
+            found = bayes_predictions(task, s.moments)
+            assert found is not None
+            return found
+
         rows.append(Row("Bayes rule", "spectral", predict))
     return [*rivals, *rows], bayes
 

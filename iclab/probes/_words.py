@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from iclab.probes._bootstrap import Interval
+from iclab.probes._families import MATRIX
 from iclab.probes._filter import Filter
 from iclab.probes._layers import Layers
 from iclab.probes._shifts import Shift
@@ -48,8 +49,10 @@ def task_words(task: AbstractTask) -> str:
 
 def family_words(fit: FamilyFit) -> str:
     """A member of a family with its parameters: `ridge, tau 0.1`."""
-    parts = [fit.name]
-    shown = {k: v for k, v in fit.parameters.items() if not k.startswith("Q")}
+    parts, shown = [fit.name], dict(fit.parameters)
+    if fit.name == MATRIX:
+        count = 1 + sum(name.startswith("step") for name in shown)
+        parts, shown = [f"{fit.name}, {counted(count, 'step')}"], {}
     for name, value in list(shown.items())[:6]:
         if name in ("steps", "iterations", "passes", "components", "neighbours"):
             parts.append(f"{value} {name if value != 1 else name[:-1]}")
@@ -76,7 +79,7 @@ def verdict_words(found: Verdict) -> str:
 def none_words(found: Verdict) -> str:
     """Why no family is named."""
     far = [t for t in found.tests if t.violation.lower / 2 > KIND]
-    left = next((one for one in found.fits if not one.excluded), None)
+    left = next((one for one in found.fits if one.excluded == ()), None)
     if left is not None and left.distance.value <= 1:
         return f"nothing is within {share(NAMED)}: nearest {left.name}," + (
             f" {share(left.distance.value)} away"
@@ -250,7 +253,7 @@ def _numbers(probe: "Probe") -> list[str]:
         if one.broken:
             found.append(f"- fails {one.name}: {_with_interval(one.violation)}")
     for one in probe.extrapolations:
-        found.append(f"- off the law, {one.name}: {one.meaning} {_change(one.change)}")
+        found.append(f"- {one.name} (off the law): {one.meaning} {_change(one.change)}")
     if probe.weights is not None:
         found.append(
             f"- not linear in the query by {_with_interval(probe.weights.nonlinearity)}"

@@ -13,6 +13,7 @@ from iclab.report._build import see_page, write_page
 from iclab.report._items import Item, items, opening
 from iclab.report._slips import NOT, by_weight, said_of
 from iclab.results import Run
+from iclab.show import counted
 
 # By these the pages are known to be ours.
 _MARK = "<!-- iclab errata -->"
@@ -104,10 +105,9 @@ def found(item: Item) -> str:
     """The verdict, and in how many cases the printed form fails."""
     if item.record is None:
         return "not in the folder that this page was made from"
-    words = f"verdict {item.verdict}"
-    if item.entry.kind == "claim":
-        failed, held = len(item.counterexamples), len(item.cases)
-        words += (
-            f"; {failed} cases in which the printed form fails, {held} of what holds"
-        )
-    return words
+    words = [f"verdict {item.verdict}"]
+    if failed := len(item.counterexamples):
+        words.append(f"{counted(failed, 'case')} in which the printed form fails")
+    if held := len(item.cases):
+        words.append(f"{counted(held, 'case')} of what holds")
+    return "; ".join(words)

@@ -63,7 +63,8 @@ def _column(record: Mapping[str, Any]) -> bytes:
     left.set_xlabel("eigenvalue λ of S", fontsize=7)
     left.set_ylabel("λg(λ)", fontsize=7)
     left.legend(fontsize=6.5, frameon=False)
-    rows = [f for f in one["families"] if not f["excluded_by"]][:5][::-1]
+    left_over = (f for f in one["families"] if f["tested"] and not f["excluded_by"])
+    rows = list(left_over)[:5][::-1]
     values = np.maximum([f["distance"] for f in rows], _LEAST)
     ends = np.maximum([f["distance_interval"] for f in rows], _LEAST)
     spread = np.abs(ends.T - values)
@@ -163,10 +164,8 @@ def _known(curve: Mapping[str, Any]) -> np.ndarray:
 def _layers(record: Mapping[str, Any]) -> Picture:
     found = record["layers"]
     states = found["layers"]
-    picture = Picture(figsize=(_WIDTH, 6.4), layout="constrained", dpi=120)
-    halves: Any = picture.subfigures(2, 1)
-    upper, lower = halves
-    left, right = upper.subplots(1, 2)
+    picture = Picture(figsize=(_WIDTH, 3.2), layout="constrained", dpi=120)
+    left, right = picture.subplots(1, 2)
     blocks = [one["blocks"] for one in states]
     panel(left, "Error of a read-out", "blocks passed", "E(ŷ − y)² / E y²")
     for name, color, label in (
@@ -195,24 +194,6 @@ def _layers(record: Mapping[str, Any]) -> Picture:
     right.set_ylim(-0.3, 1.6)
     if right.get_legend_handles_labels()[0]:
         right.legend(fontsize=8.5, frameon=False)
-    pair = lower.subplots(1, 2)
-    for axis, name, title in (
-        (pair[0], "descent", "Agreement with gradient descent"),
-        (pair[1], "newton", "Agreement with Newton's method"),
-    ):
-        matrix, steps = np.array(found[name]["value"]), found[name]["steps"]
-        axis.imshow(matrix, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-        for (i, j), entry in np.ndenumerate(matrix):
-            color = "white" if entry > 0.6 else "black"
-            text = f"{entry:.2f}".replace("0.", ".") if entry < 0.995 else "1"
-            axis.text(j, i, text, ha="center", va="center", fontsize=7.5, color=color)
-        axis.set_title(title, fontsize=10.5, loc="left")
-        axis.set_xticks(range(matrix.shape[1]), steps, fontsize=8.5)
-        axis.set_yticks(range(len(blocks)), blocks, fontsize=8.5)
-        word = "steps" if name == "descent" else "iterations"
-        axis.set_xlabel(f"{word} of the algorithm", fontsize=9.5)
-        axis.set_ylabel("blocks passed", fontsize=9.5)
-        axis.spines[:].set_visible(False)
     return picture
 
 

@@ -9,8 +9,8 @@ from iclab.report._items import Item
 NOT = (
     (
         "No verdict on a paper.",
-        "Most of what these papers state holds as printed, by a computation that shares"
-        " no formula with it; that is on other pages, and only the rest is here.",
+        "Most of what was checked holds as printed, by a computation that shares no"
+        " formula with it; that is on other pages, and only the rest is here.",
     ),
     (
         "No comparison with the publisher's text.",
@@ -36,10 +36,14 @@ def by_weight(some: Iterable[Item]) -> list[Item]:
 
 def slip(entry: Entry) -> list[tuple[str, str]]:
     """What is wrong, or beside the point: labels and texts."""
-    label = "What is wrong" if entry.erratum else "Note"
+    kind = entry.erratum_class
+    if entry.remark:
+        # The statement itself holds.
+        kind = "a false step" if kind == "false" else kind
+    label = f"{'What is wrong' if entry.erratum else 'Note'} ({kind})"
     parts = [
         ("In the paper", entry.quote and f"“{entry.quote}”"),
-        (f"{label} ({entry.erratum_class})", entry.erratum or entry.remark),
+        (label, entry.erratum or entry.remark),
         ("By hand", entry.counterexample),
         ("The paper has it right", entry.credit),
     ]

@@ -25,9 +25,9 @@ def check_evidence(paper: str | os.PathLike[str]) -> None:
 
     `predict` and `measure` lead to no common function of `iclab.theory`, by a graph of
     the names that each mentions, except those that the claim's `shares` names with a
-    reason. `decoy` runs nothing that `measure` runs and `predict` does not: it is no
-    function of the measurement. Claims that a factory makes (`CLAIM = …`) are not
-    looked at.
+    reason. `decoy` runs nothing that `measure` runs and `predict` does not, with the
+    same exceptions: it is no function of the measurement. Claims that a factory makes
+    (`CLAIM = …`) are not looked at.
     """
     for entry in opened_paper(paper).entries:
         if entry.kind == "claim":
@@ -62,17 +62,21 @@ def check_sides(entry: Entry) -> None:
 
 def sides_problem(file: Path, package: str, shares: Mapping[str, str]) -> str | None:
     """What is wrong with the sides of a claim's file, if anything is."""
-    both = theory_of_both(file, package)
-    excused = {*shares}.union(*(both.get(one, ()) for one in shares))
+    both, ran = theory_of_both(file, package), run_by_decoy(file, package)
+    known = both | ran
+    excused = {*shares}.union(*(known.get(one, ()) for one in shares))
     if common := [one for one in both if one not in excused]:
         return (
             f"`predict` and `measure` both reach {common[0]} of iclab.theory:"
             " measure otherwise, or say in `shares` why that is fair"
         )
-    if stale := [one for one in shares if one not in both]:
+    if runs := [one for one in ran if one not in excused]:
+        return (
+            f"`decoy` must be no function of what is measured: {runs[0]} (or say in"
+            " `shares` why that is fair)"
+        )
+    if stale := [one for one in shares if one not in known]:
         return f"`shares` names {stale[0]}, which the sides do not share"
-    if ran := run_by_decoy(file, package):
-        return f"`decoy` must be no function of what is measured: {ran[0]}"
     return None
 
 

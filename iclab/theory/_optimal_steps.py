@@ -17,6 +17,7 @@ from iclab.core import (
     Size,
     between,
     checked,
+    require,
 )
 from iclab.theory._linear_transformer_loss import scalar_filter
 from iclab.theory._wishart_quadrature import (
@@ -26,6 +27,9 @@ from iclab.theory._wishart_quadrature import (
 )
 
 _Steps = Annotated[int, between(1, 64)]
+
+# Beyond, descents to the best real steps on noisy labels end above the best of fewer.
+_NOISY_STEPS = 32
 
 # Descents towards the best real steps where the best residual has complex zeros.
 _STARTS, _EVALUATIONS = 6, 300
@@ -71,12 +75,14 @@ def optimal_steps(
     ```
 
     Source: ahn2023, the set S of Theorem 4; the closed form is iclab's.
-    Assumes: x ~ N(0, Σ) for any Σ, k ≤ 64.
+    Assumes: x ~ N(0, Σ) for any Σ, k ≤ 64, with noise k ≤ 32.
     Differs from the paper: a_i = −η_i; the paper proves that stationary points exist,
         for labels without noise.
     """
     d, n, k = dimension, samples, layers
     noise, signal = float(noise_variance), float(signal_variance)
+    rule = f"at most {_NOISY_STEPS} with noise (optimal_filter has no such limit)"
+    require(noise == 0 or k <= _NOISY_STEPS, "layers", rule, k)
     if noise == 0:
         steps, loss = _optimal_steps(d, n, k)
     else:

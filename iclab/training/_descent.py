@@ -7,12 +7,12 @@ from typing import TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Float, PyTree
 
 from iclab.core import Limit, Natural, checked
 from iclab.training._core import TrainingRun, split, stepped
 from iclab.training._hooks import Recorder
+from iclab.training._plan import AnyOptimiser, transformation
 from iclab.training._problem import Exact
 from iclab.training._progress import ShowProgress
 from iclab.training._starts import scalar
@@ -27,13 +27,13 @@ def descend(
     start: ParametersT,
     *,
     steps: Natural,
-    optimiser: optax.GradientTransformation,
+    optimiser: AnyOptimiser,
     record: Callable[[ParametersT], PyTree] | None = None,
     every: Natural = 256,
     limit: Limit = math.inf,
     show_progress: bool | None = None,
 ) -> Trained[ParametersT]:
-    """Minimise `loss` from `start` with an optax optimiser; `optax.sgd` is plain GD.
+    """Minimise `loss` from `start` with an optimiser; `optax.sgd` is plain GD.
 
     `start` is any pytree of arrays. `record(parameters)` is kept every `every` steps. A
     loss that becomes NaN, infinite or larger than `limit` stops with the step at which
@@ -60,7 +60,7 @@ def descent_path(
     start: ParametersT,
     *,
     steps: Natural,
-    optimiser: optax.GradientTransformation,
+    optimiser: AnyOptimiser,
     record: Callable[[ParametersT], PyTree] = lambda parameters: None,
 ) -> Trained[ParametersT]:
     """Minimise `loss` in one scan that remembers `record(parameters)` at every step.
@@ -72,14 +72,15 @@ def descent_path(
     """
     scalar(loss, start)
     dynamic, static = split(start, "start")
+    rule = transformation(optimiser, steps)
     evaluate = lambda arrays: loss(eqx.combine(arrays, static))  # noqa: E731
 
     def one(carry, moves):
         seen = record(eqx.combine(carry[0], static))
-        carry, fine, value, _ = stepped(evaluate, optimiser, math.inf, carry, moves)
+        carry, fine, value, _ = stepped(evaluate, rule, math.inf, carry, moves)
         return carry, (value, seen, fine)
 
-    carry = (dynamic, optimiser.init(dynamic), dynamic)
+    carry = (dynamic, rule.init(dynamic), dynamic)
     # One step more than asked for evaluates the last state; it is not taken.
     moves = jnp.arange(steps + 1) < steps
     (dynamic, *_), (losses, records, fine) = jax.lax.scan(one, carry, moves)

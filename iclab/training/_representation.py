@@ -21,6 +21,7 @@ from iclab.theory import (
 from iclab.training._curriculum import Curriculum, Stage
 from iclab.training._descent import descend
 from iclab.training._losses import Loss, squared
+from iclab.training._plan import AnyOptimiser
 from iclab.training._problem import AbstractProblem
 from iclab.training._trained import Trained
 
@@ -80,7 +81,7 @@ def train_exact(
     task: Representation,
     *,
     steps: Natural,
-    optimiser: optax.GradientTransformation,
+    optimiser: AnyOptimiser,
     record: Callable[[MultiHeadSoftmax], PyTree] | None = None,
     every: Natural = 256,
     limit: Limit = math.inf,

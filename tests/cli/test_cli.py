@@ -524,17 +524,17 @@ def test_a_reader_that_leaves_is_no_error():
 
 
 def test_show_names_the_file_and_the_theory_behind_a_prediction(capsys):
-    ids = ["zhang2023/theorem-4.5", "gatmiry2024/theorem-4.4", "ahn2023/figure-4"]
+    ids = ["zhang2023/lemma-a.5", "gatmiry2024/theorem-4.4", "ahn2023/figure-4"]
     assert main(["show", *ids, "--json"]) == 0
     found = {one["id"]: one["method"] for one in json.loads(capsys.readouterr().out)}
-    assert found[ids[0]]["file"].endswith("papers/zhang2023/theorem_4_5.py")
-    assert found[ids[0]]["theory"] == ["lsa_optimum_random_covariance"]
+    assert found[ids[0]]["file"].endswith("papers/zhang2023/lemma_a_5.py")
+    assert found[ids[0]]["theory"] == ["last_weight_bound"]
     assert found[ids[1]]["theory"] == ["closeness_bound"]  # through a helper
     assert "optimal_gd_plus_plus" in found[ids[2]]["theory"]
     assert main(["show", ids[0]]) == 0
     text = capsys.readouterr().out
-    assert "theorem_4_5.py\n" in text
-    assert "  theory      lsa_optimum_random_covariance\n" in text
+    assert "lemma_a_5.py\n" in text
+    assert "  theory      last_weight_bound\n" in text
 
 
 @pytest.mark.parametrize(

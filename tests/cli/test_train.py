@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from iclab.cli import main
-from iclab.models import GPT2
+from iclab.models import GPT2, load
 from iclab.runs import Cache
 from tests.runs import work
 
@@ -121,3 +121,51 @@ def test_a_run_that_is_killed_at_once_is_not_compiled_again(tmp_path):
     first = killed_after_a_step()
     assert first
     assert killed_after_a_step() == first
+
+
+SMALL = ["--dimension", "2", "--context", "3", "--batch", "2", "--steps", "2"]
+
+
+@pytest.mark.everything
+def test_train_attention(tmp_path, capsys):
+    """Every kind of setting; the manifest's command trains the same weights."""
+    words = ["--activation", "relu", "--heads", "2", "--loops", "3", "--hidden", "4"]
+    words += ["--query", "key", "--divisor", "2.5", "--no-residual", *SMALL]
+    out = tmp_path / "run"
+    assert main(["train", "attention", *words, "--out", str(out)]) == 0
+    model = load(out / "model.safetensors")
+    assert (model.activation, model.weights.heads, model.depth) == ("relu", 2, 3)
+    assert (model.divisor, model.query, model.residual) == (2.5, "key", False)
+    command = json.loads((out / "manifest.json").read_text())["command"].split()
+    again = tmp_path / "again"
+    assert main([*command[1:-1], str(again)]) == 0
+    weights = [(one / "model.safetensors").read_bytes() for one in (out, again)]
+    assert weights[0] == weights[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["attention", "--size", "tiny"], "attention has no --size"),
+        (["zhang2023/gpt2", "--heads", "2"], "zhang2023/gpt2 has no --heads"),
+        (
+            ["attention", "--layers", "3", "--loops", "2"],
+            "Attention: `loops` must be None, as every layer has weights of its own,"
+            " got 2",
+        ),
+        (
+            ["attention", "--activation", "sofmax"],
+            "Attention: `activation` must be one of softmax, identity, relu, gelu,"
+            " tanh, sigmoid, exp, got 'sofmax'",
+        ),
+        (
+            ["attention", "--divisor", "d"],
+            "`divisor` must be n, root or a number, got 'd'",
+        ),
+    ],
+)
+def test_what_attention_is_not(words, sentence, tmp_path, capsys):
+    out = tmp_path / "run"
+    assert main(["train", *words, *SMALL, "--out", str(out)]) == 2
+    assert capsys.readouterr().err == f"iclab train: {sentence}\n"
+    assert not out.exists()

@@ -14,7 +14,7 @@ from iclab.tasks import LinearRegression
 from tests.assertions import assert_close
 
 PAGE = (Path(__file__).parents[2] / "docs" / "probe.md").read_text(encoding="utf-8")
-IN_TORCH, TWIN, FROM_PYTHON = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+IN_TORCH, RULE, TWIN, FROM_PYTHON = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 def _prompts():
@@ -48,6 +48,15 @@ def test_its_twin():
     assert f"3 steps, step {names['best']:.3g}" in " ".join(PAGE.split())
 
 
+def test_a_family_of_your_own():
+    names: dict = {}
+    exec(RULE, names)
+    rule = names["tempered"]
+    true = Foreign(lambda X, y, q: rule(X, y, q, penalty=0.5, steps=2))
+    found = judge(true, _prompts(), families=[rule])
+    assert (found.verdict, found.name) == ("is", "tempered")
+
+
 def test_what_it_calls_is_there():
     """The last block, without the time that all measurements take."""
     compile(FROM_PYTHON, "docs/probe.md", "exec")
@@ -56,5 +65,6 @@ def test_what_it_calls_is_there():
             exec(line, {})
     import iclab.probes
 
-    for name in re.findall(r"`(\w+)`", PAGE.partition("exactly")[2].partition("##")[0]):
+    said = PAGE.rpartition("multiple of the identity")[2].partition("##")[0]
+    for name in re.findall(r"`(\w+)`", said):
         assert hasattr(iclab.probes, name), name

@@ -148,3 +148,17 @@ def test_rare_prompts_are_made_frequent():
 def test_mistakes_are_named(call, message):
     with refused(message):
         call()
+
+
+def test_what_makes_many_numbers_is_averaged_in_parts(monkeypatch, getkey):
+    task, key = LinearRegression(jnp.eye(2)), getkey()
+
+    def average():
+        statistic = lambda prompt: jnp.sum(  # noqa: E731  new, so compiled anew
+            jnp.tanh(prompt.examples @ prompt.examples.T)
+        )
+        return prompt_average(statistic, task, examples=6, prompts=50, key=key)
+
+    whole = average()
+    monkeypatch.setattr("iclab.evaluation._risk._AT_ONCE", 7 * 36)
+    assert_close(average().mean, whole.mean, rtol=1e-12)

@@ -12,11 +12,11 @@ from iclab.papers._training_runs import to_multiples
 from iclab.papers.gatmiry2024._curvature import curvatures
 from iclab.papers.gatmiry2024._shifted_loss import shifted_loss_by_loops
 from iclab.papers.gatmiry2024._training import (
+    Short,
     losses_by_depth,
     population_loss,
     to_identity,
-    train_looped,
-    train_untied,
+    train,
 )
 from iclab.theory import (
     looped_loss,
@@ -141,14 +141,37 @@ def test_one_layer_is_one_loop():
         "loops": [1],
         "seeds": 2,
         "batch": 8,
+        "redraw_every": 1,
         "steps": 4,
         "every": 2,
+        "protocol": "code",
         "rate": 0.1,
+        "halvings": 2,
+        "clip": 0.1,
+        "start": 0.01,
+        "betas": [0.99, 0.9],
     }
-    looped = train_looped(settings, jax.random.key(0))
-    untied = train_untied(settings, jax.random.key(0))
+    looped, untied = (
+        train(settings, jax.random.key(0), shared=shared) for shared in (True, False)
+    )
     assert_close(untied.losses, looped.losses, rtol=1e-12)
-    assert_close(untied.A[:, :, 0], looped.A[:, :, -1], rtol=1e-12)
+    assert_close(untied.A, looped.A, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 7])
+def test_short_prompts_have_the_second_moment_of_long_ones(n):
+    d, root = 3, jnp.diag(jnp.sqrt(jnp.array([0.5, 1.0, 2.0])))
+    task = Short(n, root)
+    batch = task.sample_batch(jax.random.key(0), 20_000, min(n, d))
+    X, Sigma = batch.examples, root @ root.T
+    S = jnp.swapaxes(X, 1, 2) @ X / min(n, d)
+    exact = wishart_matrix_moments(Sigma, n, 2)
+    for one, moment in ((S, exact[1]), (S @ S, exact[2])):
+        error = jnp.std(one, axis=0) / math.sqrt(len(S))
+        assert_mean_close(jnp.mean(one, axis=0), error, moment)
+    if n > d:
+        w = jnp.linalg.solve(X, batch.labels[..., None])[..., 0]
+        assert_close(jnp.sum(w * batch.query, axis=1), batch.target, atol=1e-6)
 
 
 def test_distances():

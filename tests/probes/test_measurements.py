@@ -98,9 +98,6 @@ def test_layers_of_a_linear_transformer_are_steps():
     # A linear read-out of (x_q, ŷ) rescales ŷ at best.
     assert found.layers[3].error.value < found.layers[1].error.value < 1
     assert found.layers[2].filter.r2.value > 0.99
-    agreement = found.descent.value[3]
-    assert np.all((agreement >= 0) & (agreement <= 1 + 1e-12))
-    assert max(agreement) > 0.95
 
 
 def test_layers_of_what_has_none():

@@ -1,5 +1,7 @@
 """The verdict: the right name, or the word that says that there is none."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -73,11 +75,12 @@ def test_what_a_test_excludes_is_not_named():
     assert found.verdict == "none"
     assert found.fit is None
     assert {"signs", "query sums"} <= set(found.broken)
-    assert "signs" in next(f for f in found.fits if f.name == "ridge").excluded
+    ridge = next(f for f in found.fits if f.name == "ridge")
+    assert "signs" in (ridge.excluded or ())
 
 
 def test_rivals_and_own_families_compete_as_equals():
-    def halved(X, y, q, *, penalty=(1e-3, 1e2), power=range(1, 3)):
+    def halved(X, y, q, *, penalty: Any = (1e-3, 1e2), power: Any = range(1, 3)):
         n, d = X.shape[1:]
         S = np.einsum("bni,bnj->bij", X, X) / n + penalty * np.eye(d)
         c = np.einsum("bni,bn->bi", X, y)[:, :, None] / n

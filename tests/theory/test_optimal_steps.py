@@ -299,6 +299,15 @@ def test_bad_input(function, arguments, message):
     assert str(caught.value) == f"{function.__name__}: {message}"
 
 
+def test_noisy_steps_stop_where_their_search_does():
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        optimal_steps(5, 20, 33, noise_variance=0.1)
+    assert str(caught.value) == (
+        "optimal_steps: `layers` must be at most 32 with noise (optimal_filter has no "
+        "such limit), got 33"
+    )
+
+
 def test_bad_residual_polynomial(unchecked):
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         residual_polynomial(jnp.ones((2, 2)))

@@ -6,7 +6,7 @@ import numpy as np
 import optax
 import pytest
 
-from iclab.training import Diverged, descend, descent_path
+from iclab.training import Diverged, Optimiser, descend, descent_path
 from tests.assertions import assert_close
 from tests.refusals import refused
 
@@ -23,6 +23,8 @@ def test_gradient_descent_is_a_loop():
     path = np.asarray(start) * factors ** np.arange(4)[:, None]
     assert_close(result.model, path[-1])
     assert_close(result.losses, [_loss(y) for y in path[:3]])
+    named = descent_path(_loss, start, steps=3, optimiser=Optimiser("sgd", 0.1))
+    assert_close(named.model, path[-1])
 
 
 def test_more_steps_than_a_chunk():

@@ -1,9 +1,10 @@
-"""Training runs behind Figures 1–4: linear transformers trained by L-BFGS.
+"""Training runs behind Figures 1–4: linear transformers, by L-BFGS and AdamW.
 
 Weights are compared in whitened form, Σ^½A_iΣ^½ and Σ^{−½}B_iΣ^½: there the loss is
 that of Σ = I, and the stationary points of Theorems 4 and 5 are multiples of I.
 """
 
+import dataclasses
 import functools
 import math
 from collections.abc import Mapping
@@ -19,16 +20,31 @@ from jaxtyping import Array, Float
 from iclab.core import FEWEST_EFFECTIVE, Estimate, Prompt
 from iclab.evidence import MissingTable, Tables, setting
 from iclab.models import LinearTransformer
-from iclab.papers._training_runs import mean_diagonal, quick_key, to_multiples
+from iclab.papers._training_runs import (
+    Steps,
+    blocks,
+    mean_diagonal,
+    quick_key,
+    to_multiples,
+)
 from iclab.tasks import LinearRegression
 from iclab.theory import (
     linear_transformer_loss,
     sampled_transformer_loss,
     scalar_transformer_loss,
     transformer_loss_given,
+    weighted_covariances,
     wishart_samples,
 )
-from iclab.training import Trained, minimise
+from iclab.training import (
+    AbstractProblem,
+    Curriculum,
+    Optimiser,
+    Recorder,
+    Trained,
+    fit,
+    minimise,
+)
 
 # D in Σ = UᵀD²U, Sections 5.3 and 6.1, for d = 5; taken again for more dimensions.
 _STANDARD_DEVIATIONS = (1.0, 1.0, 0.5, 0.25, 1.0)
@@ -50,7 +66,7 @@ class Plain:
     samples: int = setting("Examples in a prompt, n.", 20)
     layers: int = setting("Layers.", 3, smoke=2)
     runs: int = setting("Runs, each with a covariance of its own.", 5, smoke=2)
-    steps: int = setting("Iterations of L-BFGS.", 100, smoke=60, paper=200)
+    steps: int = setting("Iterations of L-BFGS.", 200, smoke=60)
     draws: int = setting(
         "Prompts or sample covariances in a batch.", 10_000, smoke=2_000, paper=20_000
     )
@@ -63,50 +79,102 @@ class Plain:
     )
 
 
-@dataclass(frozen=True)
-class Free(Plain):
-    """Sizes of Figures 3 and 4, B free.
+# How to train and the examples in a prompt, as one types them.
+Beside = Literal["code-10", "code-20", "mixture-10", "mixture-20", "text-10", "text-20"]
 
-    Below `paper`, L-BFGS moves the whitened weights. That is the same problem, better
-    conditioned: in the weights themselves it needs many more iterations.
+
+@dataclass(frozen=True)
+class Free(Steps):
+    """Sizes of Figures 3 and 4, B free; the weights are trained as they are.
+
+    The authors' public code has two ways to train, both at n = 20: AdamW on prompts
+    that are drawn again and again, which is `code` here, and L-BFGS on one batch. The
+    text has L-BFGS at n = 10. Here sample covariances take the place of prompts, with w
+    and the query integrated out.
     """
 
-    samples: int = setting("Examples in a prompt, n.", 10)
-    layers: int = setting("Layers.", 3, smoke=2, least=2)
-    steps: int = setting("Iterations of L-BFGS.", 220, smoke=60, paper=1_000)
-    draws: int = setting(
-        "Prompts or sample covariances in a batch.", 4_000, smoke=500, paper=20_000
+    protocol: Literal["text", "code"] = setting(
+        "Whose choices: the text's, or those of the authors' code.",
+        "code",
+        names={"text": {"samples": 10, "training": "batch"}},
     )
+    dimension: int = setting("Dimension d of the inputs.", 5, least=2)
+    samples: int = setting("Examples in a prompt, n.", 20)
+    layers: int = setting("Layers.", 3, smoke=2, least=2)
+    runs: int = setting("Runs, each with a covariance of its own.", 2, paper=5)
+    initial_std: float = setting("Standard deviation of the first weights.", 1e-4)
+    training: Literal["fresh", "batch"] = setting(
+        "Steps on draws that are made again, or L-BFGS on one batch.",
+        "fresh",
+        smoke="batch",
+    )
+    steps: int = setting("Steps on fresh draws.", 5_000, smoke=400, paper=100_000)
+    draws: int = setting(
+        "Sample covariances of a step on fresh draws.", 1_000, smoke=100
+    )
+    method: Literal["adam", "adamw", "sgd"] = setting("Method of training.", "adamw")
+    learning_rate: float = setting("Learning rate after the warm-up.", 0.1)
+    schedule: Literal["constant", "linear", "cosine", "halving"] = setting(
+        "How the rate falls.", "halving"
+    )
+    halve_every: int | None = setting(
+        "Steps until the rate is half.", 1_000, smoke=60, paper=4_000
+    )
+    betas: tuple[float, ...] = setting("Betas of Adam.", (0.99, 0.9))
+    clip: float | None = setting("Bound on the norm of the gradient.", 0.01)
+    clip_by: Literal["whole", "matrix"] = setting(
+        "What the bound is for: all of the gradient, or every matrix.", "matrix"
+    )
+    redraw_every: int = setting("Steps that see the same draws.", 500, paper=100)
+    mixture: bool = setting(
+        "Fresh draws are of a mixture with rare ones, weighted.", True, paper=False
+    )
+    batch: int = setting(
+        "Sample covariances of the batch.", 4_000, smoke=500, paper=20_000
+    )
+    iterations: int = setting("Iterations of L-BFGS.", 300, smoke=40, paper=8_000)
+    memory: int = setting("Pairs that L-BFGS keeps.", 100, paper=600)
     fresh_draws: int = setting(
         "Sample covariances of the test.", 100_000, smoke=20_000, paper=1_000_000
     )
-    initial_std: float = setting("Standard deviation of the first weights.", 0.1)
-    whitened: bool = setting("L-BFGS moves the whitened weights.", True, paper=False)
+    beside: tuple[Beside, ...] = setting(
+        "Ways to train and n that one run is trained with besides.",
+        ("text-10",),
+        paper=("text-10", "text-20", "code-10", "mixture-20"),
+    )
+    lengths: tuple[int, ...] = setting(
+        "n of which the best multiples are computed.", (10, 20, 50), smoke=(10, 20)
+    )
 
 
 def plain_jobs(settings: Plain) -> dict[str, dict[str, Any]]:
     """Figures 1 and 2: a job with all exact runs, and one for each on a batch."""
     s = settings
-    batch = {"draws": s.draws, "free_B": False, "whitened": False, "batch": s.batch}
-    return _jobs(s, batch)
+    names = ("dimension", "layers", "samples", "steps", "initial_std")
+    common = {name: getattr(s, name) for name in names}
+    batch = {"draws": s.draws, "batch": s.batch}
+    runs = {f"run {run + 1}": {**common, **batch, "run": run} for run in range(s.runs)}
+    return {"exact": {**common, "runs": s.runs}} | runs
 
 
 def free_jobs(settings: Free) -> dict[str, dict[str, Any]]:
-    """Figures 3 and 4: jobs as in `plain_jobs`."""
+    """Figure 3: the best multiples, runs, and a run with every other protocol."""
     s = settings
-    batch = {"draws": s.draws, "free_B": True, "whitened": s.whitened, "batch": s.batch}
-    return _jobs(s, batch | {"fresh_draws": s.fresh_draws})
-
-
-def _jobs(settings: Plain, batch: Mapping[str, Any]) -> dict[str, Any]:
-    """Exact runs together, because they share what is slow; batches one by one."""
-    s = settings
-    names = ("dimension", "layers", "samples", "steps", "initial_std")
-    common = {name: getattr(s, name) for name in names}
-    batches = {
-        f"run {run + 1}": {**common, **batch, "run": run} for run in range(s.runs)
-    }
-    return {"exact": {**common, "runs": s.runs}} | batches
+    common = dataclasses.asdict(s)
+    others = ("protocol", "runs", "beside", "lengths")
+    run = {name: one for name, one in common.items() if name not in others}
+    kept = ("dimension", "layers", "samples", "initial_std", "runs", "lengths")
+    found = {"exact": {name: common[name] for name in kept}}
+    found |= {f"run {i + 1}": run | {"run": i} for i in range(s.runs)}
+    for one in s.beside:
+        way, samples = one.split("-")
+        found[f"beside {one}"] = run | {
+            "samples": int(samples),
+            "training": "batch" if way == "text" else "fresh",
+            "mixture": way == "mixture",
+            "run": 0,
+        }
+    return found
 
 
 def is_run(settings: Mapping[str, Any]) -> bool:
@@ -163,54 +231,151 @@ def train_exactly(settings: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 def train_on_batch(settings: Mapping[str, Any], key: Any) -> dict[str, np.ndarray]:
-    """One run on a fixed batch: of prompts, or of sample covariances alone.
+    """One run with B = 0 on a fixed batch: of prompts, or of sample covariances.
 
     `batch` "tokens" is a batch of `draws` prompts in token space, as in the paper.
     "wishart" draws `draws` sample covariances and integrates w and the query out.
     """
-    d, n = settings["dimension"], settings["samples"]
-    run = instance(settings, settings["run"])
-    start = (run.A, run.B) if settings["free_B"] else (run.A,)
-    root, inverse_root = run.root, run.inverse_root
-    if settings["whitened"]:
-        start = _whitened(start, root, inverse_root)
-        root = inverse_root = np.eye(d)
-    start = jax.tree.map(jnp.asarray, start)
+    run, draws = instance(settings, settings["run"]), settings["draws"]
+    root, inverse_root = jnp.asarray(run.root), jnp.asarray(run.inverse_root)
+    n, d = settings["samples"], settings["dimension"]
     if settings["batch"] == "tokens":
-        Sigma, Omega = (jnp.asarray(one @ one) for one in (root, inverse_root))
-        task = LinearRegression(Sigma, weight_covariance=Omega)
-        prompts = task.sample_batch(key, settings["draws"], n)
-        loss = _OnPrompts(prompts)
+        task = LinearRegression(
+            root @ root, weight_covariance=inverse_root @ inverse_root
+        )
+        loss = _OnPrompts(task.sample_batch(key, draws, n))
     else:
-        S = whitened_draws(key, d, n, settings["draws"])
-        loss = _OnDraws(jnp.asarray(root), jnp.asarray(inverse_root), S)
+        loss = _OnDraws(root, inverse_root, whitened_draws(key, d, n, draws))
+    start = (jnp.asarray(run.A),)
     result = minimise(loss, start, max_steps=settings["steps"], memory=_MEMORY)
-    trajectory = tuple(np.asarray(leaf) for leaf in result.records)
-    whitened = _whitened(trajectory, root, inverse_root)
-    if settings["whitened"]:
-        trajectory = _whitened(trajectory, run.inverse_root, run.root)
-    table = {
+    (A,) = map(np.asarray, result.records)
+    (whitened,) = _whitened((A,), run.root, run.inverse_root)
+    return {
         "losses": np.asarray(result.losses),
-        "distances": to_multiples(trajectory[0]),
-        "whitened_distances": to_multiples(whitened[0]),
-        "whitened": whitened[0][-1],
+        "distances": to_multiples(A),
+        "whitened_distances": to_multiples(whitened),
+        "whitened": whitened[-1],
         "gradient_norm": np.asarray(result.gradient_norm),
-        "draws": np.asarray(settings["draws"]),
+        "draws": np.asarray(draws),
         "tokens": np.asarray(settings["batch"] == "tokens"),
-        "whitened_training": np.asarray(settings["whitened"]),
     }
-    if not settings["free_B"]:
-        return table
-    multiples = (mean_diagonal(whitened[0]), mean_diagonal(trajectory[1]))
-    return table | {
-        "B_distances": to_multiples(trajectory[1]),
-        "B": trajectory[1][-1],
+
+
+def train_free(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    """One run with B free; a hundred points of a curve, and the end."""
+    s = settings
+    d, n, run = s["dimension"], s["samples"], instance(s, s["run"])
+    root, inverse_root = jnp.asarray(run.root), jnp.asarray(run.inverse_root)
+    start = (jnp.asarray(run.A), jnp.asarray(run.B))
+    fresh = s["training"] == "fresh"
+    every = max(1, s["steps" if fresh else "iterations"] // 100)
+    if fresh:
+        record = Recorder(lambda model: model, every)
+        result = fit(
+            _FreshDraws(
+                root=root,
+                inverse_root=inverse_root,
+                samples=n,
+                layers=s["layers"],
+                mixture=s["mixture"],
+            ),
+            start,
+            Optimiser.of(s),
+            steps=s["steps"],
+            batch=s["draws"],
+            redraw_every=s["redraw_every"],
+            key=quick_key(key),
+            hooks=[record],
+        )
+        losses = blocks(result.losses, every)
+        loss_at = every * (np.arange(len(losses)) + 0.5)
+        A, B = map(np.asarray, result.records)
+        steps = np.asarray(result.recorded_at)
+        last = float(np.mean(result.losses[-every:]))
+    else:
+        loss = _OnDraws(root, inverse_root, whitened_draws(key, d, n, s["batch"]))
+        found = minimise(loss, start, max_steps=s["iterations"], memory=s["memory"])
+        steps = loss_at = np.arange(0, s["iterations"] + 1, every)
+        losses = np.asarray(found.losses)[steps]
+        A, B = (np.asarray(one)[steps] for one in found.records)
+        last = float(found.losses[-1])
+    whitened = _whitened((A, B), run.root, run.inverse_root)
+    multiples = mean_diagonal(whitened[0]), mean_diagonal(B)
+    conditions = condition_numbers((whitened[0][-1], whitened[1][-1]), n, key)
+    return {
+        "losses": losses,
+        "loss_at": loss_at,
+        "last_loss": last,
+        "steps": steps,
+        "distances": to_multiples(A),
+        "whitened_distances": to_multiples(whitened[0]),
+        "B_distances": to_multiples(B),
+        "whitened": whitened[0][-1],
         "whitened_B": whitened[1][-1],
+        "B": B[-1],
         "a": multiples[0][-1],
         "b": multiples[1][-1],
         # Exact, of the nearest multiples of Σ⁻¹ and I.
         "nearest_losses": np.asarray(_scalar_losses(multiples, d, n)),
+        "conditions": conditions,
+        "draws": s["draws"] if fresh else s["batch"],
+        "redraw_every": s["redraw_every"] if fresh else 0,
+        "way": ("mixture" if s["mixture"] else "code") if fresh else "text",
+        "samples": n,
     }
+
+
+def condition_numbers(weights: Weights, samples: int, key: Any) -> np.ndarray:
+    """Medians over prompts of the condition numbers of X_iX_iᵀ, whitened, by layer."""
+    A, B = map(jnp.asarray, weights)
+    S = whitened_draws(jax.random.fold_in(key, 2), A.shape[-1], samples, 20_000)
+    return np.median(np.asarray(_conditions(A, B, S)), axis=0)
+
+
+@jax.jit
+def _conditions(A: Array, B: Array, S: Array) -> Float[Array, "draws layers"]:
+    def of_prompt(S):
+        F, found = jnp.eye(len(S)), []
+        for i in range(len(A)):
+            eigenvalues = jnp.linalg.eigvalsh(F @ S @ F.T)
+            found.append(eigenvalues[-1] / eigenvalues[0])
+            if i < len(B):
+                F = F + B[i] @ F @ S @ F.T @ A[i] @ F
+        return jnp.stack(found)
+
+    return jax.vmap(of_prompt)(S)
+
+
+class _FreshDraws(AbstractProblem):
+    """Sample covariances, whitened, and the loss of raw weights on them."""
+
+    root: Array
+    inverse_root: Array
+    samples: int
+    layers: int
+    mixture: bool
+    curriculum: Curriculum = Curriculum.constant(1, 1)
+
+    def sample(self, key: Any, stage: Any) -> Any:
+        """A draw and its weight."""
+        drawn = self.batch(key, jnp.int32(0), 1, stage)
+        return jax.tree.map(lambda leaf: leaf[0], drawn)
+
+    def batch(self, key: Any, step: Any, size: int, stage: Any) -> Any:
+        drawn = weighted_covariances(
+            jax.random.fold_in(key, step),
+            jnp.eye(len(self.root)),
+            self.samples,
+            size,
+            degree=3**self.layers - 1,
+            mixture=self.mixture,
+        )
+        return drawn.covariances, drawn.weights
+
+    def loss(self, model: Weights, samples: Any, stage: Any) -> Float[Array, ""]:
+        S, weights = samples
+        whitened = _whitened(model, self.root, self.inverse_root)
+        return jnp.mean(weights * losses_given(whitened, S))
 
 
 def stacked_runs(tables: Tables) -> dict[str, np.ndarray]:
@@ -230,10 +395,12 @@ def first_run(tables: Tables) -> Mapping[str, Any]:
 
 def training_words(table: Any) -> str:
     """How a run was trained, for captions."""
-    draws = int(table["draws"])
-    kind = "prompts" if bool(table["tokens"]) else "sample covariances"
-    weights = "whitened weights" if bool(table["whitened_training"]) else "weights"
-    return f"L-BFGS moves the {weights} on a fixed batch of {draws:,} {kind}"
+    draws, every = int(table["draws"]), int(table.get("redraw_every", 0))
+    kind = "prompts" if table.get("tokens", False) else "sample covariances"
+    if every:
+        kind += " of a mixture" if str(table["way"]) == "mixture" else ""
+        return f"AdamW clipped by matrix, {draws:,} new {kind} every {every} steps"
+    return f"L-BFGS on a fixed batch of {draws:,} {kind}"
 
 
 @functools.partial(jax.jit, static_argnames=("d", "n", "count"))
@@ -255,7 +422,7 @@ def fresh_losses(
     The median is over their plain law, a batch of them at a time, the mean over a
     mixture that has the rare ones that carry it; NaN where too few do in the mixture.
     """
-    d, n, count = (settings[name] for name in ("dimension", "samples", "draws"))
+    d, n, count = settings["dimension"], settings["samples"], 20_000
     parts = max(1, settings["fresh_draws"] // count)
     losses = [
         np.asarray(_losses_given(whitened, whitened_draws(one, d, n, count)))
@@ -291,7 +458,7 @@ def train_multiples(settings: Mapping[str, Any]) -> dict[str, np.ndarray]:
         A, B = _whitened((one.A, one.B), one.root, one.inverse_root)
         starts.append((mean_diagonal(A), mean_diagonal(B)))
     start = tuple(jnp.asarray(np.stack(leaves)) for leaves in zip(*starts, strict=True))
-    result = _train_multiples(start, d, n, settings["steps"])
+    result = _train_multiples(start, d, n)
     a, b = result.model
     return {
         "losses": np.asarray(result.losses),
@@ -362,13 +529,13 @@ def _train_exactly(starts: Array, roots: Array, n: int, steps: int) -> Trained:
     return jax.lax.map(train, (starts, roots))
 
 
-@functools.partial(jax.jit, static_argnames=("d", "n", "steps"))
-def _train_multiples(start: Weights, d: int, n: int, steps: int) -> Trained:
+@functools.partial(jax.jit, static_argnames=("d", "n"))
+def _train_multiples(start: Weights, d: int, n: int) -> Trained:
     def train(one):
         def loss(weights):
             return _scalar_loss(weights, d, n)
 
-        return minimise(loss, one, max_steps=steps)
+        return minimise(loss, one, max_steps=100)
 
     return jax.vmap(train)(start)
 

@@ -43,7 +43,6 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
         "samples": n,
         "draws": table["draws"],
         "tokens": table["tokens"],
-        "whitened_training": table["whitened_training"],
     }
 
 

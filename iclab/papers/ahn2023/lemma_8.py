@@ -17,7 +17,10 @@ from iclab.papers.ahn2023._multi_layer import (
 from iclab.theory import scalar_transformer_loss
 
 labels = [f"layers {o}" for o in itertools.permutations(range(1, LAYERS + 1))]
-shares = {"absent": "whether an argument asks for noise, which there is not"}
+
+shares = {
+    "absent": "asks whether there is noise",
+}
 
 
 def cases(scale) -> dict[str, Multiples]:

@@ -20,9 +20,10 @@ _SCALE = 0.5
 # Ends nearer than this to the least loss, relative to it, are the same.
 _SAME = 1e-6
 
-
 shares = {
-    "optimal_gd_plus_plus": "curvatures are measured at its point, losses by the model"
+    "optimal_gd_plus_plus": (
+        "names the point; loss, slope and curvatures are those of the model there"
+    ),
 }
 
 

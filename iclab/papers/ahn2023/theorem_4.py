@@ -26,9 +26,10 @@ from iclab.theory import (
 
 STARTS = {"smoke": 1, "desk": 2, "paper": 5}
 
-
 shares = {
-    "optimal_steps": "gradients are measured at these steps, where 0 is predicted"
+    "optimal_steps": (
+        "names the point; slopes there, and where descents end, come from the model"
+    ),
 }
 
 

@@ -274,6 +274,29 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
+        "findings/covariances-by-prompt",
+        "claim",
+        "an answer to the last question of zhang2023, Section 6",
+        "When every prompt draws its own covariance, of eigenvalues Exp(1), the best k"
+        " layers A_i = a_iI leave 2/((k + 1)(k + 2)) of the loss of predicting 0 on"
+        " infinitely long prompts: depth goes to least squares, slowly. On short"
+        " prompts of two inputs descents over all matrices A_i end at the exact least"
+        " loss of multiples of I.",
+        hypotheses="Gaussian inputs, w ~ N(0, I), labels without noise, B = 0",
+        formula=(
+            r"\min_p\int_0^\infty p(\lambda)^2\lambda e^{-\lambda}d\lambda"
+            r"=\frac2{(k+1)(k+2)},\qquad p(0)=1,\ \deg p\le k"
+        ),
+    ),
+    Entry(
+        "findings/figure-covariances-by-prompt",
+        "figure",
+        "beside findings/covariances-by-prompt",
+        "How many layers when every prompt has its own covariance: exact losses by"
+        " depth, with B and without, and the GPT-2 that was trained on such prompts.",
+        hypotheses="d = 5, eigenvalues Exp(1) anew for every prompt, no noise",
+    ),
+    Entry(
         "findings/shifted-scale",
         "claim",
         "beside ahn2023, Section 7",
@@ -292,6 +315,29 @@ ENTRIES: tuple[Entry, ...] = (
         " the more of them there are; careful steps bear more and leave more; a"
         " trained GPT-2 bears far more than steps that are as good as it is.",
         hypotheses="d = 5, n = 18, labels without noise; one trained model",
+    ),
+    Entry(
+        "findings/many-heads",
+        "claim",
+        "beside yang2024, Section 4, text on Figure 5",
+        "Many heads in a small deep transformer are not slower by step, and slower by"
+        " time: attention maps grow with H, and steps to a given loss hardly do«:"
+        " {steps:.2f} times as many with sixteen heads as with four, {time:.2f} times"
+        " the time».",
+        hypotheses=(
+            "heads share the width; Adam, raw Gaussian tokens; time counted in"
+            " operations and numbers moved"
+        ),
+    ),
+    Entry(
+        "findings/figure-many-heads",
+        "figure",
+        "beside yang2024, Section 4, text on Figure 5",
+        "Steps and time until the training loss of a four-layer transformer has fallen"
+        " to a given level, by number of heads, over several starts«: with the most"
+        " heads {steps:.2f} times the steps that four need, and {time:.2f} times the"
+        " time of the fastest number».",
+        hypotheses="small sizes, heads share the width; see the caption",
     ),
     Entry(
         "findings/trained-gpt2",

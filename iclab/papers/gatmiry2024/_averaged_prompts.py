@@ -43,11 +43,11 @@ def statement(case: Setting, scale: float | None = None) -> np.ndarray:
 def best(case: Setting, key: Array, draws: int) -> Measured:
     """What `statement` is about, measured."""
     if isinstance(case, Multiples):
-        return _best_multiple(case)
+        return best_multiple(case)
     return _best_matrix(case, key, draws)
 
 
-def _best_multiple(case: Multiples) -> Measured:
+def best_multiple(case: Multiples) -> Measured:
     """Where the slope of E tr(I − aS)^{2L} vanishes, all in fractions, by halving."""
     degree = 2 * case.loops
     moments = wishart_moments_zonal(case.dimension, case.samples, degree)

@@ -1,5 +1,6 @@
 """Losses of a looped model by the number of loops it is run for: exact and drawn."""
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -36,6 +37,7 @@ class Drawn(Exact):
     """The same on drawn prompts, rare ones among them oftener than by chance."""
 
 
+@functools.cache
 def by_fractions(case: Exact) -> np.ndarray:
     """E tr(I − aS)^{2ℓ}, ℓ = 1, …, with a and the moments of S as fractions."""
     d, a = case.dimension, Fraction(case.step)

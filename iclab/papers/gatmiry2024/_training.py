@@ -1,7 +1,8 @@
 """Training runs behind Figures 1–4: a layer in a loop, and layers of their own.
 
-Inputs have covariance I and w ~ N(0, I). Adam sees fresh prompts at every step, with a
-rate that falls to 0 along a half cosine.
+Inputs have covariance I and w ~ N(0, I). Adam sees fresh prompts at every step, by one
+of two protocols: what the text says, with the rest as it was here first, or that of the
+code base which the text names.
 """
 
 import dataclasses
@@ -9,94 +10,201 @@ import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from iclab.core import FEWEST_EFFECTIVE, Estimate
-from iclab.evidence import setting
+from iclab.core import FEWEST_EFFECTIVE, Estimate, Prompt
+from iclab.evidence import Tables, setting
+from iclab.models import UntiedTransformer
 from iclab.papers._training_runs import mean_diagonal, quick_key
-from iclab.tasks import LinearRegression
+from iclab.tasks import AbstractTask
 from iclab.theory import (
     WeightedCovariances,
     weighted_covariances,
     wishart_quadrature,
 )
-from iclab.training import Loops, Trained, fit_loops
+from iclab.training import Loops, Optimiser, Trained, fit_loops
 
-# Standard deviation of A's entries before training.
-_START = 0.01
+Protocol = Literal["code", "text"]
+
+# Of the text's protocol, ours: standard deviation of A's entries before training, and
+# the rate of Adam at the first step.
+_START, _RATE = 0.01, 0.02
 
 
 @dataclass(frozen=True)
-class Training:
+class Recipe:
+    """How every figure trains; the paper gives none of it but the code base."""
+
+    protocol: tuple[Protocol, ...] = setting(
+        "Protocols of training; the first is judged. code: that of the code base which "
+        "the paper names. text: Adam along a half cosine, no clipping.",
+        ("code",),
+        paper=("code", "text"),
+    )
+    seeds: int = setting("Runs for every curve.", 1, paper=3)
+    batch: int = setting("Prompts at a step.", 256, paper=512)
+    redraw_every: int = setting("Steps after which prompts are drawn again.", 1)
+    steps: int = setting("Steps of Adam.", 600, smoke=200, paper=3_000)
+    rate: float = setting("Rate of Adam at the first step (code).", 0.02)
+    halvings: int = setting(
+        "How often the rate is halved (code).", 8, smoke=6, paper=15
+    )
+    clip: float = setting("Bound on the gradient of every matrix (code).", 0.01)
+    start: float = setting(
+        "Standard deviation of A's entries at the start (code).", 1e-4
+    )
+
+
+@dataclass(frozen=True)
+class Training(Recipe):
     """Sizes of Figures 2–4; the paper names d = 10 and no others."""
 
     dimension: int = setting("Dimension d of the inputs.", 10, smoke=4)
-    samples: int = setting("Examples in a prompt, n.", 20, smoke=8)
-    loops: tuple[int, ...] = setting(
-        "Numbers of loops, L.", (1, 2, 3, 5, 10), smoke=(1, 2, 3)
+    samples: tuple[int, ...] = setting(
+        "Examples in a prompt, n.", (20, 200), smoke=(8, 40)
     )
-    seeds: int = setting("Runs for every curve.", 2, paper=5)
-    batch: int = setting("Fresh prompts at every step.", 256, paper=2_000)
-    steps: int = setting("Steps of Adam.", 400, smoke=200, paper=4_000)
-    rate: float = setting("Rate of Adam at the first step.", 0.02)
+    loops: tuple[int, ...] = setting(
+        "Numbers of loops, L.", (1, 2, 3, 5), smoke=(1, 2, 3), paper=(1, 2, 3, 5, 10)
+    )
 
 
-def training_job(settings: Any, **own: Any) -> dict[str, Any]:
-    """What a job needs to train: fields of its figure's settings, and its own."""
-    found = dataclasses.asdict(settings) | own
-    job = {field.name: found[field.name] for field in dataclasses.fields(Training)}
+def training_jobs(settings: Any, **own: Any) -> dict[str, dict[str, Any]]:
+    """A job to train for every protocol and n, with `own` settings besides."""
+    found: dict[str, Any] = dataclasses.asdict(settings)
+    found |= {"betas": (0.99, 0.9)} | own
     # Forty points a curve.
     every = max(1, found["steps"] // 40)
-    return job | {"loops": sorted(found["loops"]), "every": every}
+    found |= {"loops": sorted(found["loops"]), "every": every}
+    return {
+        f"{protocol}, n = {n}": found
+        | {"protocol": protocol, "samples": n, "judged": protocol == first}
+        for first in found["protocol"][:1]
+        for protocol in found["protocol"]
+        for n in sorted(found["samples"])
+    }
+
+
+def trained_tables(tables: Tables, **columns: Any) -> list[Any]:
+    """Tables of trainings, in their order, whose columns have these values."""
+    return [
+        table
+        for table in tables.values()
+        if "training" in table and all(table[k] == v for k, v in columns.items())
+    ]
 
 
 class Runs(NamedTuple):
-    """Weights, and the loss on each step's own prompts; axes are loop counts, seeds.
+    """Weights before training and on its way, and the loss on each step's prompts.
 
-    Of layers in a loop there are records, before training and on its way. Of layers of
-    their own there is the end; those beyond a model's number are not trained and count
-    as zero.
+    Axes are loop counts, seeds, records. Layers in a loop are all there, one by one.
+    Those beyond a model's number are zero, so that they do nothing.
     """
 
-    A: Float[np.ndarray, "counts seeds records_or_layers d d"]
-    u: Float[np.ndarray, "counts seeds records_or_layers d"]
+    A: Float[np.ndarray, "counts seeds records layers d d"]
+    u: Float[np.ndarray, "counts seeds records layers d"]
     losses: Float[np.ndarray, "counts seeds steps"]
 
 
-def train_looped(settings: Mapping[str, Any], key: Any) -> Runs:
-    """Every number of loops in `settings` and every seed, side by side."""
-    found = _trained(settings, key, every=settings["every"])
+def train(settings: Mapping[str, Any], key: Any, *, shared: bool) -> Runs:
+    """Every number of loops or layers and every seed, side by side.
+
+    With the same key both see the same prompts.
+    """
+    found = _trained(settings, key, tied=shared, every=settings["every"])
     A, u = (np.moveaxis(one, 0, 2) for one in (found.records.A, found.records.u))
-    return Runs(A, u, np.moveaxis(np.asarray(found.losses), 0, 2))
+    loops = np.array(settings["loops"])
+    if shared:
+        A, u = (np.stack([one] * loops.max(), axis=3) for one in (A, u))
+    active = (np.arange(loops.max()) < loops[:, None]).astype(float)
+    active = active[:, None, None, :, None]
+    losses = np.moveaxis(np.asarray(found.losses), 0, 2)
+    return Runs(active[..., None] * A, active * u, losses)
 
 
-def train_untied(settings: Mapping[str, Any], key: Any) -> Runs:
-    """As many separate layers as loops; on the same prompts, if the key is the same."""
-    found = _trained(settings, key, tied=False)
-    A, u = np.asarray(found.model.A), np.asarray(found.model.u)
-    return Runs(A, u, np.moveaxis(np.asarray(found.losses), 0, 2))
+def batch_losses(
+    runs: Runs, samples: int, prompts: int, key: Any
+) -> Float[np.ndarray, "counts seeds records"]:
+    """Mean squared errors of all records on one batch of prompts, drawn once."""
+    *axes, layers, d, _ = runs.A.shape
+    task = Short(samples, jnp.eye(d))
+    batch = task.sample_batch(quick_key(key), prompts, min(samples, d))
+    A, u = runs.A.reshape(-1, layers, d, d), runs.u.reshape(-1, layers, d)
+    return np.asarray(_batch_losses(A, u, batch)).reshape(axes)
+
+
+@jax.jit
+def _batch_losses(A: Array, u: Array, batch: Prompt) -> Array:
+    def loss(weights):
+        predictions = jax.vmap(UntiedTransformer(*weights))(batch)
+        return jnp.mean((predictions - batch.target) ** 2)
+
+    return jax.lax.map(loss, (A, u))
 
 
 def _trained(settings: Mapping[str, Any], key: Any, **options: Any) -> Trained[Loops]:
     s = settings
+    d, n = s["dimension"], s["samples"]
     return fit_loops(
-        LinearRegression(jnp.eye(s["dimension"])),
+        Short(n, jnp.eye(d)),
         loops=s["loops"],
         seeds=s["seeds"],
-        examples=s["samples"],
+        examples=min(n, d),
         batch=s["batch"],
         steps=s["steps"],
-        optimiser=_optimiser(s["rate"], s["steps"]),
+        optimiser=_optimiser(s),
+        redraw_every=s["redraw_every"],
         key=quick_key(key),
-        start_scale=_START,
+        start_scale=s["start"] if s["protocol"] == "code" else _START,
         **options,
     )
+
+
+class Short(AbstractTask):
+    """Prompts of n examples in min(n, d) that have their second moment S.
+
+    Besides w and the query a model sees no more of a prompt than S, so that nothing
+    changes but the cost. With n ≥ d they are the columns of √(d/n) RT, T lower
+    triangular with T_ii² ~ χ²_{n−i+1} (Bartlett's decomposition). Inputs have the
+    covariance RRᵀ, w ~ N(0, I), and there is no noise.
+    """
+
+    samples: Float[Array, ""]
+    root: Float[Array, "d d"]
+    dimension: int
+
+    def __init__(self, samples: int, root: Float[Array, "d d"]):
+        # An array, so that equal programs serve all n.
+        self.samples, self.root = jnp.asarray(float(samples)), root
+        self.dimension = len(root)
+
+    def latent(self, key: PRNGKeyArray) -> Float[Array, " d"]:
+        return jax.random.normal(key, (self.dimension,))
+
+    def inputs(self, latent: Any, count: int, key: PRNGKeyArray) -> Any:
+        d, (below_key, chi_key) = self.dimension, jax.random.split(key)
+        white = jax.random.normal(below_key, (count, d))
+        if count == d:
+            shapes = (self.samples - jnp.arange(d)) / 2
+            roots = jnp.sqrt(2 * jax.random.gamma(chi_key, shapes))
+            triangle = jnp.triu(white, 1) + jnp.diag(roots)
+            white = jnp.sqrt(d / self.samples) * triangle
+        return white @ self.root.T
+
+    def labels(self, latent: Any, inputs: Any) -> Any:
+        return inputs @ latent
+
+    def noise(self, latent: Any, count: int, key: PRNGKeyArray) -> Any:
+        return jnp.zeros(count)
+
+    def query(self, latent: Any, examples: Any, key: PRNGKeyArray) -> Any:
+        return self.root @ jax.random.normal(key, (self.dimension,))
 
 
 def to_identity(A: np.ndarray) -> np.ndarray:
@@ -159,7 +267,24 @@ def words(settings: Mapping[str, Any]) -> str:
     runs = "one run" if settings["seeds"] == 1 else f"{settings['seeds']} runs"
     return (
         f"{runs} for every curve, {settings['steps']:,} steps of Adam on "
-        f"{settings['batch']:,} fresh prompts each"
+        f"{settings['batch']:,} prompts each"
+    )
+
+
+def manners(trained: list[Any]) -> str:
+    """What every protocol does, a line for each, for captions."""
+    last = {str(one["protocol"]): str(one["how"]) for one in trained}
+    return "\n".join(f"Protocol {name}: {manner}." for name, manner in last.items())
+
+
+def how(settings: Mapping[str, Any]) -> str:
+    """What a protocol does."""
+    if settings["protocol"] == "text":
+        return f"Adam at {_RATE:g} along a half cosine, no clipping"
+    return (
+        f"Adam {tuple(settings['betas'])} at {settings['rate']:g}, halved "
+        f"{settings['halvings']} times, gradients of matrices clipped at "
+        f"{settings['clip']:g}, start {settings['start']:g}"
     )
 
 
@@ -203,6 +328,26 @@ def _estimated(columns: Array, drawn: WeightedCovariances) -> Estimate:
     return jax.vmap(drawn.estimate, 1)(columns)
 
 
-@functools.cache  # one object for one rate, so that equal programs compile once
-def _optimiser(rate: float, steps: int) -> optax.GradientTransformation:
-    return optax.adam(optax.cosine_decay_schedule(rate, steps))
+def _optimiser(settings: Mapping[str, Any]) -> Optimiser | optax.GradientTransformation:
+    """The optimiser of a protocol; the code base has no u, which stays at 0."""
+    s = settings
+    if s["protocol"] == "text":
+        return Optimiser("adam", _RATE, "cosine")
+    clipped = Optimiser(
+        "adam",
+        s["rate"],
+        "halving",
+        halve_every=max(1, s["steps"] // s["halvings"]),
+        clip=s["clip"],
+        clip_by="matrix",
+        betas=tuple(s["betas"]),
+    )
+    return _of_A_alone(clipped, s["steps"])
+
+
+@functools.cache  # one object for one optimiser, so that equal programs compile once
+def _of_A_alone(one: Optimiser, steps: int) -> optax.GradientTransformation:
+    def without_u(updates, _):
+        return eqx.tree_at(lambda one: one.u, updates, jnp.zeros_like(updates.u))
+
+    return optax.chain(one.transformation(steps), optax.stateless(without_u))

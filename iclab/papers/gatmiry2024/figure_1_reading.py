@@ -13,6 +13,10 @@ _DRAWS = {"smoke": 5_000, "desk": 20_000, "paper": 200_000}
 # A generous reading of 'very close to I'.
 _CLOSE = 0.9
 
+shares = {
+    "_normalised": "divides exact moments by powers of n",
+}
+
 
 def cases(scale) -> dict[str, Setting]:
     """d = 5 as in the figure, fewer examples than inputs, and more."""

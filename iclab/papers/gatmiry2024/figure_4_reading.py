@@ -11,6 +11,10 @@ from iclab.theory import convergence_time
 
 _DRAWS = {"smoke": 4_000, "desk": 10_000, "paper": 100_000}
 
+shares = {
+    "_normalised": "divides exact moments by powers of n",
+}
+
 
 def cases(scale) -> dict[str, Setting]:
     """The d = 10 of Section 5, with 20 examples a prompt."""

@@ -13,6 +13,10 @@ _MANY = 10**34
 
 relation = ">="
 
+shares = {
+    "dominance_constant": "is quoted in the reason, and is no part of the number",
+}
+
 
 @dataclass(frozen=True)
 class Loss:

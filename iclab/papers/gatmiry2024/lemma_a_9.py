@@ -8,6 +8,12 @@ from iclab.theory import closeness_bound_lemma_a_9
 
 relation = "<="
 
+shares = {
+    "closeness_bound_lemma_a_9": (
+        "gives the loss that the lemma allows; the distance is searched for"
+    ),
+}
+
 
 def cases(scale) -> dict[str, Setting]:
     """ε just large enough for a loss above zero, and larger."""

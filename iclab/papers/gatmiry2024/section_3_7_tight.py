@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from iclab.evidence import Measured
-from iclab.papers.gatmiry2024._averaged_prompts import Multiples, best
+from iclab.papers.gatmiry2024._averaged_prompts import Multiples, best_multiple
 from iclab.theory import looped_optimum_bounds, wishart_moments_zonal
 
 # Enough for the theorem; exponents are those between the two.
@@ -52,7 +52,7 @@ def measure(case: Case) -> Measured:
     falls, error = np.zeros(2), 0.0
     for sign, n in zip((-1, 1), _SAMPLES, strict=True):
         setting = Multiples(case.dimension, n, case.loops)
-        found = best(setting, None, 0)
+        found = best_multiple(setting)
         distance = 1 - found.value[0]
         falls += sign * np.log([distance, _loss(setting, found.value[0])])
         # The loss is stationary in a, and a is known to one unit in the last place.

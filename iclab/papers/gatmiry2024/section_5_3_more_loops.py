@@ -13,6 +13,10 @@ from iclab.theory import loss_by_test_loops, marchenko_pastur_quadrature
 _SAMPLES = 20, 50, 100, 200
 _DRAWS = {"smoke": 20_000, "desk": 100_000, "paper": 1_000_000}
 
+shares = {
+    "spectrum_rule": "finds the trained step; losses come from fractions or prompts",
+}
+
 
 def cases(scale) -> dict[str, Exact]:
     """Two and five loops in training, the ones that the text names."""

@@ -25,6 +25,10 @@ _OTHER_UNIT = 3.0
 
 relation = "<="
 
+shares = {
+    "looped_optimum": "is the unit in which both sides are given",
+}
+
 
 @dataclass(frozen=True)
 class Case:

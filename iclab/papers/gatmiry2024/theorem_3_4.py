@@ -19,6 +19,10 @@ _DRAWS = 4
 
 relation = ">="
 
+shares = {
+    "dominance_constant": "is quoted in the reason, and is no part of the number",
+}
+
 
 def cases(scale) -> dict[str, Even | Scattered]:
     """Random A of two sizes of problem, and multiples of I in a high dimension."""

@@ -6,6 +6,12 @@ from iclab.evidence import Measured, Printed
 from iclab.papers.gatmiry2024._dominance import Scattered
 from iclab.theory import dominance_constant, dominance_threshold, looped_delta
 
+shares = {
+    "dominance_threshold": (
+        "says which losses lie between the thresholds; the other one is made of δ"
+    ),
+}
+
 
 def cases(scale) -> dict[str, Scattered]:
     """Sizes of problem whose losses can be differentiated for any A."""

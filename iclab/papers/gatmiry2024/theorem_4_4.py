@@ -11,6 +11,12 @@ _OFF_DIAGONAL = 78.0
 
 relation = "<="
 
+shares = {
+    "closeness_bound": (
+        "gives the loss that the theorem allows; the distance is searched for"
+    ),
+}
+
 
 def cases(scale) -> dict[str, Setting]:
     """ε just above 4δ, and above it."""

@@ -31,6 +31,10 @@ from iclab.theory import (
     weight_bound,
 )
 
+shares = {
+    "learning_rates": ("gives γ and ζ₀, which both constants are functions of"),
+}
+
 relation = "<="
 
 

@@ -22,6 +22,7 @@ from iclab.papers.yang2024._instances import (
     GENERAL,
     SQUARE,
     Instances,
+    is_random,
     number,
     random_instances,
 )
@@ -30,6 +31,12 @@ from iclab.papers.yang2024._two_rates import FAST, descent
 
 # A difference of two losses counts while its round-off is a smaller part of it.
 _VISIBLE = 1e-2
+
+shares = {
+    "representation_constants": "both sides are found together; losses are the model's",
+    "multi_head_weights": "of the gap that stands beside the constants, not used here",
+    "representation_gap": "likewise",
+}
 
 relation = "<="
 
@@ -51,7 +58,7 @@ def predict(case: Instances):
 
 def decoy(case: Instances):
     """One number for both: the mean eigenvalue of Z̄² for the largest and mτ."""
-    if case is not descent(FAST):
+    if is_random(case):
         return None
     (K, m), N = case.features.shape[1:], case.context_length
     mean = np.sum(case.features[0, :N] ** 2) / N + m * case.noise_variance[0]

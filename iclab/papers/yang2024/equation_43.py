@@ -29,6 +29,12 @@ _STATES = 200
 # How far the known part of a bound may be away, in parts.
 _SHARP = 0.02
 
+shares = {
+    "learning_rates": (
+        "sets the rates that descents are run with; norms and ζ₀ are found again"
+    ),
+}
+
 relation = "<="
 
 

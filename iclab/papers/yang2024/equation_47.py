@@ -17,6 +17,7 @@ from iclab.papers.yang2024._descents import (
     K,
     Path,
     attention_of,
+    constants_of,
     label_root_of,
     path_of,
     rates_of,
@@ -25,6 +26,10 @@ from iclab.papers.yang2024._descents import (
 
 # States of a path at which B_k is computed; how far the known part may be away.
 _STATES, _SHARP = 200, 0.02
+
+shares = {
+    "learning_rates": "sets the rates of the descents; norms and ζ₀ are found again",
+}
 
 relation = "<="
 
@@ -84,7 +89,7 @@ def _bound(case: Case) -> float:
     if case.bound == "(48)":
         return (1 - 1 / np.sqrt(2)) * np.sqrt(zeta)
     column = np.linalg.norm(label_root_of(case.run.start), axis=0).max()
-    gap = float(path_of(case.run, "smoke").gaps[0])
+    gap = float(constants_of(case.run.start).initial_gap)
     sigma = zeta * gamma**2 / K
     alpha = float(rates.weight_bound)
     return 8 * np.sqrt(2) * gamma * alpha * column / sigma * np.sqrt(gap)

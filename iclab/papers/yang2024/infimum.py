@@ -19,6 +19,11 @@ from iclab.papers.yang2024._descents import (
 )
 from iclab.theory import representation_infimum, representation_infimum_printed
 
+shares = {
+    "problem": ("letters of a table"),
+    "_axes": ("of the A that descent goes to; the loss at its end is by covariances"),
+}
+
 
 def cases(scale) -> dict[str, Descent]:
     """Descent with steps so large that it ends within the run."""

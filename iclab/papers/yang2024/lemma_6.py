@@ -9,6 +9,14 @@ from iclab.papers.yang2024._instances import GENERAL
 from iclab.papers.yang2024._single import error_scale, formulas_at
 from iclab.papers.yang2024._two_rates import EVERY, FAST, descent
 
+shares = {
+    "representation_optimum": (
+        "training derives the exact loss; the prediction has it written out"
+    ),
+    "representation_gap": ("likewise"),
+    "representation_infimum": ("a constant of the loss that has no derivative"),
+}
+
 
 @dataclass(frozen=True)
 class Case:

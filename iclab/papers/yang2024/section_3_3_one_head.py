@@ -27,6 +27,13 @@ _ABOVE = 1.01
 
 _STEPS = 600
 
+shares = {
+    "label_root": ("quoted in the reason"),
+    "representation_optimum": (
+        "training minimises L − L*, which Lemma 5 tests; the prediction fits A"
+    ),
+}
+
 relation = ">="
 
 

@@ -40,6 +40,12 @@ _SLOWEST = 3.96
 # Below this part of the first gap Â − A is lost in the rounding of Â.
 _FLOOR = 1e-16
 
+shares = {
+    "learning_rates": (
+        "sets the rates that descents are run with, and the unit of their speed"
+    ),
+}
+
 relation = ">="
 
 

@@ -625,7 +625,7 @@ ENTRIES: tuple[Entry, ...] = (
         "If σ² < 2‖E Λ_τΘ‖_F² / (√d E‖Γ_τ‖‖Λ_τ‖_F²), then u₋₁ > 0 for all time.",
         hypotheses="Assumption 3.3, E Λ_τΘ ≠ 0",
         erratum_class="false",
-        quote="Since we assume U₁₁(0) = ΘΘᵀ",
+        quote="From the property of trace, we know",
         remark=(
             "A step of the proof is false, E tr(Λ_τ²ΘΘᵀ) = ‖E Λ_τΘ‖_F² as printed in"
             " our copy: for Exponential(1) entries E λ² = 2 and (E λ)² = 1, so that the"

@@ -30,6 +30,11 @@ from iclab.papers.zhang2023._trajectory import summary
 from iclab.tasks import Exponential, RandomCovariance
 from iclab.theory import lsa_flow_random_covariance, random_covariance_coefficients
 
+shares = {
+    "lsa_loss_random_covariance": "is the loss; its slope is differentiated",
+    "lsa_loss": "is the loss; its slope is differentiated",
+}
+
 
 @dataclass(frozen=True)
 class Simulation:

@@ -21,6 +21,11 @@ from iclab.papers.zhang2023._random_covariance import DRAWS, LONG, sample_mean
 from iclab.papers.zhang2023._trajectory import summary
 from iclab.theory import lsa_flow_given_covariances
 
+shares = {
+    "_law": "reads the law that both speak of",
+    "lsa_loss": "is the loss; its slope is differentiated",
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Simulation:

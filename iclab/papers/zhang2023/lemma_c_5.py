@@ -15,6 +15,11 @@ from iclab.papers.zhang2023._trajectory import Trajectory
 Case = Setting | Law
 labels = [*(f"u₋₁² at snapshot {i}" for i in range(1, 6)), "largest deviation"]
 
+shares = {
+    "lsa_loss_random_covariance": "is the loss; its slope is differentiated",
+    "lsa_loss": "is the loss; its slope is differentiated",
+}
+
 
 def cases(scale) -> dict[str, Case]:
     """Diagonal covariances with independent entries, and full matrices."""

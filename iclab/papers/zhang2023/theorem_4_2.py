@@ -20,9 +20,6 @@ from iclab.theory import best_linear_risk, nonlinear_risk
 _LENGTHS = ((2, 3), (2, 20), (10, 3), (10, 20), (50, 20))
 
 
-shares = {"gamma_matrix": "in the start's scale; the flow's end has none of it"}
-
-
 @dataclass(frozen=True, eq=False)
 class Labels:
     """Noisy labels that are no linear function, and the wrong turn that they punish."""

@@ -29,6 +29,11 @@ from iclab.theory import (
 # Random starts of the search over all weights, and how large their entries are.
 _STARTS, _SIZES = 12, (0.1, 0.5, 1.0)
 
+shares = {
+    "lsa_optimum_random_covariance": "names the point whose curvatures are counted",
+    "_law": "reads the law that both speak of",
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Search:
