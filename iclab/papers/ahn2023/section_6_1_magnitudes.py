@@ -14,6 +14,8 @@ from iclab.theory import optimal_gd_plus_plus
 
 labels = "‖A₁‖/‖A₀‖", "‖A₂‖/‖A₁‖", "layers that grow"
 
+shares = {"_normalised": "units: moments divided by d nᵏ"}
+
 
 @dataclass(frozen=True)
 class Case:
