@@ -51,7 +51,7 @@ def _column(record: Mapping[str, Any]) -> bytes:
     lam = np.array(curve["lambda"])
     picture = Picture(figsize=(_COLUMN, 4.6))
     left, right = picture.subplots(2, 1, height_ratios=(3, 2))
-    picture.subplots_adjust(left=0.16, right=0.97, top=0.98, bottom=0.34, hspace=0.5)
+    picture.subplots_adjust(left=0.16, right=0.97, top=0.98, bottom=0.36, hspace=0.5)
     left.fill_between(lam, curve["lower"], curve["upper"], color=BLUE, alpha=0.25, lw=0)
     left.plot(lam, _known(curve), "o-", ms=2.5, lw=1, color=BLUE, label="model")
     if family["filter"] is not None:
@@ -71,6 +71,9 @@ def _column(record: Mapping[str, Any]) -> bytes:
     right.errorbar(values, range(len(rows)), xerr=spread, fmt="o", ms=2.5, color=BLUE)
     right.set_yticks(range(len(rows)), [f["name"][:26] for f in rows], fontsize=5.5)
     right.set_xscale("log")
+    right.xaxis.set_minor_formatter(NullFormatter())
+    around = [one["resolution"], *values]
+    right.set_xlim(min(around) / 5, max(around) * 5)
     right.set_xlabel("distance, share of E ŷ²", fontsize=7)
     right.axvline(one["resolution"], color=GREY, lw=0.6, ls=":")
     right.set_ylim(-0.6, max(len(rows), 1) - 0.4)
@@ -97,7 +100,7 @@ def caption(record: Mapping[str, Any]) -> str:
         f" ({record['prompts']} prompts in all; dotted: resolution"
         f" {share(one['resolution'])}). Tests, E(Δŷ)²/E ŷ²: {tests}."
     )
-    return "\n".join(textwrap.wrap(text, 82))
+    return "\n".join(textwrap.wrap(text, 74))
 
 
 def _log(axis: Axes, which: str) -> None:

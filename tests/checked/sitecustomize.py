@@ -25,7 +25,7 @@ _FOLDERS = (
 )
 
 # Small functions that one fit calls ten thousand times: checks are a fifth of its time.
-_BUSY = ("iclab.probes._families", "iclab.probes._selection", "iclab.probes._spectra")
+_BUSY = ("iclab.probes._families", "iclab.probes._fit", "iclab.probes._spectra")
 
 _with_checks = jaxtyping.jaxtyped
 
