@@ -126,7 +126,7 @@ class Free(Steps):
     clip_by: Literal["whole", "matrix"] = setting(
         "What the bound is for: all of the gradient, or every matrix.", "matrix"
     )
-    redraw_every: int = setting("Steps that see the same draws.", 500, paper=100)
+    redraw_every: int = setting("Steps that see the same draws (the code: 100).", 500)
     mixture: bool = setting(
         "Fresh draws are of a mixture with rare ones, weighted.", True, paper=False
     )

@@ -33,18 +33,14 @@ trains = is_run
 
 
 def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
-    """Curves of a run and its loss on other draws; or the best multiples by n."""
+    """Curves of a run and its loss on other draws; or the best multiples."""
     if "run" not in settings:
         d, layers, n = (settings[name] for name in ("dimension", "layers", "samples"))
-        lengths = settings["lengths"]
-        best = [optimal_gd_plus_plus(d, one, layers)[2] for one in lengths]
         a, b, optimum = optimal_gd_plus_plus(d, n, layers)
         return train_multiples(settings) | {
             "optimum": optimum,
             "best": np.append(a, np.asarray(b)[:-1]),
             "plain_optimum": optimal_steps(d, n, layers)[1],
-            "lengths": lengths,
-            "best_losses": np.asarray(best),
             "dimension": d,
             "samples": n,
         }
