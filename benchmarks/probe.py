@@ -110,7 +110,7 @@ TRUE = (
     ("gradient flow", {"time": 2.0}, 10),
     ("averaging", {"step": 0.6}, 5),
     ("momentum", {"steps": 4, "step": 0.3, "momentum": 0.4}, 10),
-    ("normalised LMS", {"passes": 1, "step": 0.7}, 10),
+    ("normalised LMS", {"sweeps": 1, "step": 0.7}, 10),
     (
         "mixture of ridge and averaging",
         {"tau": 0.3, "first share": 0.5, "second share": 0.5},

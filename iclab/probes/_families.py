@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from iclab.core import checked, require
+from iclab.core import checked, refuse, require
 from iclab.probes._spectra import Sample, Spectra
 
 _STEPS = (*range(2, 17), 20, 24, 32, 40, 50, 64, 100)
@@ -84,7 +84,16 @@ class Family:
 
         def predict(s: Sample, **chosen: Any) -> Float[np.ndarray, " prompts"]:
             arrays = (np.array(a) for a in (s.examples, s.labels, s.query))
-            return np.asarray(self.predict(*arrays, **chosen), float)
+            try:
+                found = np.asarray(self.predict(*arrays, **chosen), float)
+            except Exception as error:
+                words = " ".join(f"{type(error).__name__}: {error}".split())
+                refuse(f"the family {self.name!r} raised {words}")
+            P = s.labels.shape[0]
+            rule = f"a family that returns shape ({P},), a number a prompt"
+            shape = f"shape {found.shape} from {self.name!r}"
+            require(found.shape == (P,), "families", rule, shape)
+            return found
 
         return Row(self.name, "your own", predict, ranges)
 
@@ -390,10 +399,10 @@ def _matrix_rows(d: int) -> list[Row]:
 # Linear in the labels, and the order matters. ----------------------------------------
 
 
-def _sweep(s: Sample, gain, passes: int):
+def _swept(s: Sample, gain, sweeps: int):
     """w ← w + gain(i) xᵢ (yᵢ − ⟨w, xᵢ⟩) along the prompt."""
     w = np.zeros_like(s.query)
-    for _ in range(passes):
+    for _ in range(sweeps):
         for i in range(s.labels.shape[1]):
             x = s.examples[:, i]
             left = s.labels[:, i] - np.sum(w * x, axis=1)
@@ -401,16 +410,16 @@ def _sweep(s: Sample, gain, passes: int):
     return np.sum(s.query * w, axis=1)
 
 
-def _lms(s: Sample, passes, step):
-    return _sweep(s, lambda i: step, passes)
+def _lms(s: Sample, sweeps, step):
+    return _swept(s, lambda i: step, sweeps)
 
 
-def _normalised_lms(s: Sample, passes, step):
-    return _sweep(s, lambda i: step / np.maximum(s.squares[:, i], 1e-30), passes)
+def _normalised_lms(s: Sample, sweeps, step):
+    return _swept(s, lambda i: step / np.maximum(s.squares[:, i], 1e-30), sweeps)
 
 
 def _damped_lms(s: Sample, step, damping):
-    return _sweep(s, lambda i: step / (damping + s.squares[:, i]), 1)
+    return _swept(s, lambda i: step / (damping + s.squares[:, i]), 1)
 
 
 def _weighted(s: Sample, weights, tau: float):
@@ -449,17 +458,17 @@ def _fading(s: Sample, forgetting):
 
 
 def _order_rows(n: int) -> list[Row]:
-    passes = Range(values=(1, 2, 3, 5, 10))
+    sweeps = Range(values=(1, 2, 3, 5, 10))
     row = lambda name, *rest: Row(name, "order", *rest)  # noqa: E731
     windows = {"window": Range(values=tuple(range(2, min(n, 64))))} if n > 2 else None
     return [
         row("last label", lambda s: s.labels[:, -1:], {}, ("share",)),
         row("last example", lambda s: _window(s, 1)),
-        row("LMS", _lms, {"passes": passes, "step": Range(0.003, 1.0, unit=-1)}),
+        row("LMS", _lms, {"sweeps": sweeps, "step": Range(0.003, 1.0, unit=-1)}),
         row(
             "normalised LMS",
             _normalised_lms,
-            {"passes": passes, "step": Range(0.02, 1.98, log=False)},
+            {"sweeps": sweeps, "step": Range(0.02, 1.98, log=False)},
         ),
         row(
             "damped normalised LMS",

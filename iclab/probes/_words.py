@@ -54,8 +54,8 @@ def family_words(fit: FamilyFit) -> str:
         count = 1 + sum(name.startswith("step") for name in shown)
         parts, shown = [f"{fit.name}, {counted(count, 'step')}"], {}
     for name, value in list(shown.items())[:6]:
-        if name in ("steps", "iterations", "passes", "components", "neighbours"):
-            parts.append(f"{value} {name if value != 1 else name[:-1]}")
+        if isinstance(value, int) and name.endswith("s"):
+            parts.append(counted(value, name.removesuffix("s")))
         else:
             parts.append(f"{name} {number(float(value), 3)}")
     words = ", ".join(parts)

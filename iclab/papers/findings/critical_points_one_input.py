@@ -14,6 +14,8 @@ from iclab.evidence import Measured
 from iclab.papers.findings._critical_points import census, census_without_B
 from iclab.theory import looped_optimum, optimal_gd_plus_plus, optimal_steps
 
+shares = {"_normalised": "units: moments divided by d nᵏ"}
+
 
 @dataclass(frozen=True)
 class Case:

@@ -24,6 +24,8 @@ _SAME, _FLAT = 1e-5, 1e-7
 # A minimum off S, as searches found it: a₀, a₁ and b₀ of two axes, rounded.
 _AXES = np.array([[0.82, -0.40], [-1.82, -0.33], [-0.30, -1.30]])
 
+shares = {"_normalised": "divides exact moments by powers of n"}
+
 
 @dataclass(frozen=True)
 class Case:

@@ -37,10 +37,6 @@ shares = {
 
 relation = "<="
 
-shares = {
-    "learning_rates": "gives γ, at which both sides are taken",
-}
-
 
 @dataclass(frozen=True)
 class Limit:

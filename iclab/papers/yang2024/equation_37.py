@@ -33,21 +33,12 @@ from iclab.papers.yang2024._two_rates import FAST, descent
 _VISIBLE = 1e-2
 
 shares = {
-    "representation_constants": "both sides are found together; losses are those of the model",
+    "representation_constants": "both sides are found together; losses are the model's",
     "multi_head_weights": "of the gap that stands beside the constants, not used here",
     "representation_gap": "likewise",
 }
 
 relation = "<="
-
-shares = {
-    "representation_constants": "gives the bound; the quotient is of losses",
-    "multi_head_weights": "is Â itself; losses are those of the model",
-    "representation_gap": "is the loss that the model descends",
-    "train_exact": "is behind the name of a problem, which is all that the decoy asks",
-    "Representation": "likewise",
-    "two_rates": "likewise",
-}
 
 
 def cases(scale) -> dict[str, Instances]:

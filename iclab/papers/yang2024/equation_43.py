@@ -37,10 +37,6 @@ shares = {
 
 relation = "<="
 
-shares = {
-    "learning_rates": "gives the rates with which the model descends",
-}
-
 
 @dataclass(frozen=True)
 class Case:

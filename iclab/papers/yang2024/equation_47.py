@@ -28,15 +28,10 @@ from iclab.papers.yang2024._descents import (
 _STATES, _SHARP = 200, 0.02
 
 shares = {
-    "learning_rates": "sets the rates that descents are run with; norms and ζ₀ are found again",
+    "learning_rates": "sets the rates of the descents; norms and ζ₀ are found again",
 }
 
 relation = "<="
-
-shares = {
-    "learning_rates": "gives the rates with which the model descends",
-    "representation_gap": "is the loss that descends",
-}
 
 
 @dataclass(frozen=True)

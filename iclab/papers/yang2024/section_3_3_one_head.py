@@ -36,11 +36,6 @@ shares = {
 
 relation = ">="
 
-shares = {
-    "label_root": "is quoted in the reason, and is no part of the number",
-    "representation_optimum": "is quoted in the reason, and is no part of the number",
-}
-
 
 @dataclass(frozen=True)
 class Case:

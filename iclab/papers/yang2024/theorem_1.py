@@ -53,10 +53,6 @@ relation = ">="
 _GAMMAS, _RATES = (1.0, 3.0, 10.0), (1.0, 0.1)
 _STARTS, _TAU = 8, 0.5
 
-shares = {
-    "learning_rates": "gives the rates with which the model descends",
-}
-
 
 @dataclass(frozen=True)
 class Starts:
