@@ -103,7 +103,7 @@ def draw(tables: Tables) -> Picture:
         r"in distribution $x\sim N(0,I)$, out of it $\Sigma$ has eigenvalues "
         f"{low} and {high}, half of the directions each.\n"
         "Exact: the expected loss of $A=a^\\star I$, the optimum for the loops of "
-        f"training (out of distribution as far as {_WORKED_OUT} loops, then by draws).\n"
+        f"training (out of distribution up to {_WORKED_OUT} loops, then by draws).\n"
         "Dots with bars of two standard errors: expected loss of the trained model, "
         f"over a mixture that has rare prompts often{_gaps(trained)}.",
     )
