@@ -83,10 +83,10 @@ class Recurrent(torch.nn.Module):
 
 
 @functools.cache
-def trained(make: Any, steps, noise=0.0, rate=2e-3, batch=128):
+def trained(name, steps, noise=0.0, rate=2e-3, batch=128):
     """The network after Adam on fresh prompts of 1 to 20 examples."""
     torch.manual_seed(0)
-    net = make()
+    net: Any = {"softmax": Transformer, "delta": Delta, "lstm": Recurrent}[name]()
     optimiser = torch.optim.Adam(net.parameters(), rate)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, steps)
     for _ in range(steps):
@@ -111,19 +111,19 @@ def asked(net, X, y, q):
 
 def softmax(X, y, q):
     """A transformer trained without noise."""
-    return asked(trained(Transformer, 3000), X, y, q)
+    return asked(trained("softmax", 3000), X, y, q)
 
 
 def softmax_noisy(X, y, q):
     """A transformer trained with noise ½."""
-    return asked(trained(Transformer, 3000, noise=0.5), X, y, q)
+    return asked(trained("softmax", 3000, noise=0.5), X, y, q)
 
 
 def delta(X, y, q):
     """A layer of the delta rule."""
-    return asked(trained(Delta, 600, rate=0.02), X, y, q)
+    return asked(trained("delta", 600, rate=0.02), X, y, q)
 
 
 def lstm(X, y, q):
     """An LSTM."""
-    return asked(trained(Recurrent, 2500), X, y, q)
+    return asked(trained("lstm", 2500), X, y, q)

@@ -1,6 +1,7 @@
 """Exact risks against sums over Gauss–Hermite nodes, simulation and the ledger."""
 
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -420,6 +421,7 @@ def test_arrays_of_lengths_are_loops():
         for i, n in enumerate(map(int, N[:, 0])):
             assert_close(tables[0][i, j], nonlinear(n, m))
             assert_close(tables[1][i, j], lsa_risk_bound(Lambda, n, m, w))
-    assert_close(lsa_risk(P, Lambda, [2, 9, 50], noise_variance=0.2), risks)
+    lengths: Any = [2, 9, 50]
+    assert_close(lsa_risk(P, Lambda, lengths, noise_variance=0.2), risks)
     with refused("lsa_risk: `examples` must be an integer ≥ 1, got 0"):
         lsa_risk(P, Lambda, jnp.array([2, 0]))
