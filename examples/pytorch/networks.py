@@ -111,19 +111,19 @@ def asked(net, X, y, q):
 
 def softmax(X, y, q):
     """A transformer trained without noise."""
-    return asked(trained(Transformer, 3000), X, y, q)
+    return asked(trained(Transformer, 3000), X, y, q)  # pyright: ignore[reportArgumentType]
 
 
 def softmax_noisy(X, y, q):
     """A transformer trained with noise ½."""
-    return asked(trained(Transformer, 3000, noise=0.5), X, y, q)
+    return asked(trained(Transformer, 3000, noise=0.5), X, y, q)  # pyright: ignore[reportArgumentType]
 
 
 def delta(X, y, q):
     """A layer of the delta rule."""
-    return asked(trained(Delta, 600, rate=0.02), X, y, q)
+    return asked(trained(Delta, 600, rate=0.02), X, y, q)  # pyright: ignore[reportArgumentType]
 
 
 def lstm(X, y, q):
     """An LSTM."""
-    return asked(trained(Recurrent, 2500), X, y, q)
+    return asked(trained(Recurrent, 2500), X, y, q)  # pyright: ignore[reportArgumentType]
