@@ -72,7 +72,6 @@ if TYPE_CHECKING:
     )
     from iclab.evidence._settings import (
         Described as Described,
-        by_scale as by_scale,
         describe_settings as describe_settings,
         setting as setting,
         setting_text as setting_text,

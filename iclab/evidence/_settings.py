@@ -53,23 +53,14 @@ def setting(
 
     `value` is that of `desk`, and of the other scales where they say nothing. Whole
     numbers must be at least `least`; other numbers must be positive, or with `least=0`
-    not negative. `names` are values of other settings that go with one of this: plain
-    ones, or `by_scale` their values at every scale. They give way to what is asked for.
+    not negative. `names` are values of other settings that go with one of this, and
+    give way to what is asked for.
     """
-    values = by_scale(value, smoke=smoke, paper=paper)
-    about = {"text": text, "values": values, "least": least, "names": names}
-    return dataclasses.field(default=value, metadata=about)
-
-
-class ByScale(dict[Scale, Any]):
-    """A value for every scale."""
-
-
-def by_scale(value: Any, *, smoke: Any = _UNSET, paper: Any = _UNSET) -> ByScale:
-    """A value at every scale: `value` is that of `desk`, and where others have none."""
     others: dict[Scale, Any] = {"smoke": smoke, "paper": paper}
     given = {scale: one for scale, one in others.items() if one is not _UNSET}
-    return ByScale({scale: given.get(scale, value) for scale in SCALES})
+    values = {scale: given.get(scale, value) for scale in SCALES}
+    about = {"text": text, "values": values, "least": least, "names": names}
+    return dataclasses.field(default=value, metadata=about)
 
 
 @checked
@@ -97,13 +88,8 @@ def settings_at(
     fields = dataclasses.fields(kind)  # pyright: ignore[reportArgumentType]
     found = {field.name: field.metadata["values"][scale] for field in fields}
     for field in fields:
-        asked = changes.get(field.name, found[field.name])
-        asked = asked.strip() if isinstance(asked, str) else asked
-        named = (
-            field.metadata["names"].get(asked, {}) if field.metadata["names"] else {}
-        )
-        for name, value in named.items():
-            found[name] = value[scale] if isinstance(value, ByScale) else value
+        asked = str(changes.get(field.name, found[field.name])).strip()
+        found |= field.metadata["names"].get(asked, {})
     return kind(**found)
 
 

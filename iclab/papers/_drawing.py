@@ -50,7 +50,9 @@ def sheet(height: float, title: str, caption: str) -> Picture:
     return picture
 
 
-def parts(picture: Picture, rows: int, columns: int, **ratios: Any) -> list[SubFigure]:
+def parts(
+    picture: Picture | SubFigure, rows: int, columns: int, **ratios: Any
+) -> list[SubFigure]:
     """The page cut into parts with axes and legends of their own."""
     cut: Any = picture.subfigures(rows, columns, squeeze=False, **ratios)
     return list(cut.flat)

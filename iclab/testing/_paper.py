@@ -21,7 +21,7 @@ from iclab.evidence import (
 )
 from iclab.results import Record, claim_record, read_record
 from iclab.testing._compare import fail
-from iclab.testing._evidence import opened_paper
+from iclab.testing._evidence import check_sides, opened_paper
 
 
 @checked
@@ -30,8 +30,9 @@ def check_paper(
 ) -> None:
     """Check a paper, given as a folder or by the key of one that is known.
 
-    Contents and files agree; every claim holds at `scale` with its decoys rejected, or
-    is corrected where its entry has an erratum; every figure computes, draws and shows
+    Contents and files agree; both sides of a claim are two (`check_evidence`); every
+    claim holds at `scale` with its decoys rejected, or is corrected where its entry has
+    an erratum; every figure computes, draws and shows
     what it says, with all of its tables and with any of them alone; and all results are
     plain JSON. Numbers that texts name are found by the run. With `scale=None` nothing
     is run: that is quick.
@@ -62,6 +63,8 @@ def _check_entry(entry: Entry) -> None:
         load(entry)
     except ValueError as reason:
         raise AssertionError(str(reason)) from reason
+    if entry.kind == "claim":
+        check_sides(entry)
 
 
 def _run_claim(entry: Entry, scale: Scale, seed: int) -> Mapping[str, Any]:

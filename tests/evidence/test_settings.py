@@ -10,7 +10,6 @@ from iclab.evidence import (
     SCALES,
     Evidence,
     Figure,
-    by_scale,
     describe_settings,
     judge_figure,
     largest,
@@ -42,7 +41,7 @@ class Named(Settings):
         "Whose choices.",
         "text",
         paper="code",
-        names={"code": {"clip": 0.01, "dimension": by_scale(20, smoke=5)}},
+        names={"code": {"clip": 0.01, "dimension": 20}},
     )
 
 
@@ -55,7 +54,7 @@ def test_a_setting_names_values_of_others():
 
     assert found("desk") == (None, 10)
     assert found("paper") == (0.01, 20)
-    assert found("smoke", protocol=" code ") == (0.01, 5)
+    assert found("smoke", protocol=" code ") == (0.01, 20)
     assert found("smoke", protocol="code", clip="none", dimension="7") == (None, 7)
     assert found("paper", protocol="text") == (None, 10)
     assert figure.own_changes("desk", {"protocol": "code"}) == {"protocol": "code"}

@@ -1,5 +1,8 @@
 """Attention: every equation of the papers that defines a model, limits, refusals."""
 
+# pyright: reportArgumentType=false
+# Weights are NumPy's here, as users may give them.
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -24,7 +27,6 @@ from iclab.models._transformer_parts import Affine
 from tests.assertions import assert_close
 from tests.refusals import refused
 
-# Weights are NumPy's here, as users may give them.
 pytestmark = pytest.mark.usefixtures("unchecked")
 
 d, n = 3, 6
@@ -183,6 +185,7 @@ def test_all_tokens_of_a_deep_network_are_layers_of_the_first_equation():
         jax.random.key(0), dimension=d, layers=2, heads=2, hidden=5, key_width=2
     )
     (P, Q), network = map(np.asarray, model.weights.merged()), model.network
+    assert network is not None
     columns, Z_t = [Z[:, -1]], Z
     for layer in range(2):
         scores = np.where(np.diag(M)[:, None] > 0, Z_t.T @ Q[layer] @ Z_t, -np.inf)

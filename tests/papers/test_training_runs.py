@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from iclab.papers._step_costs import operations_a_step, time_of_a_step
 from iclab.papers._training_runs import blocks, mean_diagonal, quick_key, to_multiples
 from iclab.papers.yang2024._experiments import (
     dictionary_of,
@@ -68,3 +69,19 @@ def test_fixed_tasks_are_seen_once_an_epoch():
         assert rows.shape == (12, 10)
         assert len(np.unique(rows[:, 0])) == 12
     assert not np.array_equal(epochs[0], epochs[1])
+
+
+def test_a_step_with_more_heads_takes_longer_as_measured():
+    sizes = {
+        "dictionary_size": 200,
+        "input_dim": 100,
+        "width": 256,
+        "hidden": 512,
+        "layers": 4,
+        "batch": 256,
+    }
+    few, many = (time_of_a_step(sizes, heads) for heads in (8, 64))
+    assert_close(many / few, 33 / 18, rtol=0.02)  # seconds of one core
+    one, two = (operations_a_step(sizes, heads) for heads in (1, 2))
+    # Six more for every score of a softmax, three times with the derivatives.
+    assert two - one == 3 * 256 * 4 * 6 * 200**2

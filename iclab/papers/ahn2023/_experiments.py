@@ -29,6 +29,7 @@ from iclab.papers._training_runs import (
 )
 from iclab.tasks import LinearRegression
 from iclab.theory import (
+    layer_condition_numbers,
     linear_transformer_loss,
     sampled_transformer_loss,
     scalar_transformer_loss,
@@ -328,22 +329,15 @@ def train_free(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
 def condition_numbers(weights: Weights, samples: int, key: Any) -> np.ndarray:
     """Medians over prompts of the condition numbers of X_iX_iᵀ, whitened, by layer."""
     A, B = map(jnp.asarray, weights)
-    S = whitened_draws(jax.random.fold_in(key, 2), A.shape[-1], samples, 20_000)
-    return np.median(np.asarray(_conditions(A, B, S)), axis=0)
+    last = jnp.zeros_like(A[:1])
+    shape = (20_000, samples, A.shape[-1])
+    X = jax.random.normal(jax.random.fold_in(key, 2), shape)
+    return np.median(np.asarray(_conditions(X, A, jnp.append(B, last, 0))), axis=0)
 
 
 @jax.jit
-def _conditions(A: Array, B: Array, S: Array) -> Float[Array, "draws layers"]:
-    def of_prompt(S):
-        F, found = jnp.eye(len(S)), []
-        for i in range(len(A)):
-            eigenvalues = jnp.linalg.eigvalsh(F @ S @ F.T)
-            found.append(eigenvalues[-1] / eigenvalues[0])
-            if i < len(B):
-                F = F + B[i] @ F @ S @ F.T @ A[i] @ F
-        return jnp.stack(found)
-
-    return jax.vmap(of_prompt)(S)
+def _conditions(X: Array, A: Array, B: Array) -> Float[Array, "prompts layers"]:
+    return jax.vmap(lambda one: layer_condition_numbers(one, A, B))(X)
 
 
 class _FreshDraws(AbstractProblem):

@@ -61,40 +61,49 @@ def compute(settings: Mapping[str, Any], key: Any) -> dict[str, Any]:
 
 
 def draw(tables: Tables) -> Picture:
-    """Heat maps, learned above exact: B_i, whitened A_i; condition numbers by layer."""
+    """Heat maps of B_i and whitened A_i; their multiples, and condition numbers."""
     table, exact = tables[_RUN], tables["exact"]
     layers, d, _ = table["whitened"].shape
     picture = drawing.sheet(
-        5.8,
+        6.2,
         r"With B free, $A_i$ grows from layer to layer, and $B_i$ contracts the inputs",
         f"{layers} layers, d = {d}, n = {int(table['samples'])}; first run of "
         f"Figure 3. {training_words(table)}.\n"
-        "Below: the multiples of least exact loss, found by a global search; training "
-        "need not end there.\nRight: medians over 20,000 prompts, of the trained "
-        "weights and of the best multiples for other n.",
+        "Above: learned. Best: the multiples of least exact loss, by a global search; "
+        "training need not end there.\n"
+        "Condition numbers are medians over 20,000 prompts.",
     )
-    widths = (layers - 1, layers, 1.3)
-    left, middle, right = drawing.parts(picture, 1, 3, width_ratios=widths)
-    _rows(left, table["B"], exact["optimal_b"], "B")
-    _rows(middle, table["whitened"], exact["optimal_a"], "A")
-    axis = right.subplots()
-    drawing.panel(axis, r"$\kappa(X_iX_i^\top)$, whitened", "layer i", "")
+    upper, lower = drawing.parts(picture, 2, 1, height_ratios=(1, 1.1))
+    left, right = drawing.parts(upper, 1, 2, width_ratios=(layers - 1, layers))
+    _maps(left, table["B"], exact["optimal_b"], "$B_{i}$")
+    whitened = r"$\Sigma^{{1/2}}A_{i}\Sigma^{{1/2}}$"
+    _maps(right, table["whitened"], exact["optimal_a"], whitened)
+    sizes, conditions = lower.subplots(1, 2)
     at = np.arange(layers)
-    axis.plot(at, table["conditions"], "o-", color=drawing.BLUE, label="learned")
+    learned = {"linestyle": "-", "color": drawing.BLUE, "label": "learned"}
+    drawing.panel(sizes, "size of the multiple of $A_i$", "layer i", "")
+    sizes.plot(at, np.abs(mean_diagonal(table["whitened"])), "o", **learned)
+    best = {"linestyle": ":", "color": drawing.BLACK, "marker": "x"}
+    label = f"best, n = {int(table['samples'])}"
+    sizes.plot(at, np.abs(exact["optimal_a"]), label=label, **best)
+    name = r"condition number of $X_iX_i^\top$, whitened"
+    drawing.panel(conditions, name, "layer i", "")
+    conditions.plot(at, table["conditions"], "o", **learned)
     rows = zip(exact["lengths"], exact["conditions"], drawing.CURVES, strict=False)
     for n, row, (color, marker) in rows:
-        label = f"best, n = {int(n)}"
-        axis.plot(at, row, marker, linestyle="--", color=color, label=label)
-    axis.set_xticks(at)
-    drawing.log_scale(axis)
-    drawing.legend_below(right, [axis], 1)
+        style = {"color": color, "linestyle": "--", "label": f"best, n = {int(n)}"}
+        conditions.plot(at, row, marker, **style)
+    for axis in (sizes, conditions):
+        axis.set_xticks(at)
+        drawing.log_scale(axis)
+        axis.legend(fontsize=8)
     return picture
 
 
 def paper_statements(tables: Tables) -> list[Sentence]:
     """What Section 6.1 and the caption say that a reader sees."""
     table = tables[_RUN]
-    sizes = np.abs(mean_diagonal(table["whitened"]))
+    A, sizes = to_multiples(table["whitened"]), np.abs(mean_diagonal(table["whitened"]))
     kappa, layers = table["conditions"], len(table["whitened"])
     ours = f"n = {int(table['samples'])} and {training_words(table)}, of our own sizes"
     ours += "" if layers == 3 else f"; {layers} layers for three"
@@ -111,13 +120,12 @@ def paper_statements(tables: Tables) -> list[Sentence]:
             ),
             at_most(
                 "Distance of Σ^½A_iΣ^½ to multiples of I, largest",
-                to_multiples(table["whitened"]),
-                0.1,
-                "close to: a tenth",
-                moved=0.15,
+                A,
+                0.15,
+                "close to; L-BFGS ends at 0.13 in the authors' notebook",
             ),
             caveat=ours,
-            note=note,
+            note=f"{note}; for the text's 10 a tenth was asked, here {np.max(A):.2f}",
         ),
         says(
             "A_0, A_1, A_2 have increasing magnitude, in that order.",
@@ -192,21 +200,11 @@ def expect(tables: Tables) -> list[Evidence]:
     return found
 
 
-def _rows(
-    page: SubFigure, learned: np.ndarray, optimal: np.ndarray, letter: str
-) -> None:
-    """Learned matrices above the exact multiples of I, on one colour scale."""
+def _maps(page: SubFigure, learned: np.ndarray, optimal: np.ndarray, name: str) -> None:
+    """Learned matrices on one colour scale, and the multiples of I that are best."""
     limit = 1.05 * max(float(np.abs(learned).max()), float(np.abs(optimal).max()))
-    axes = page.subplots(2, len(learned), squeeze=False)
-    for i, matrix in enumerate(learned):
-        name = f"$B_{i}$"
-        if letter == "A":
-            name = rf"$\Sigma^{{1/2}}A_{i}\Sigma^{{1/2}}$"
-        drawing.heat_map(axes[0, i], matrix, limit, f"{name} learned")
-        number = f"{float(optimal[i]):.3f}".replace("-", "−")
-        exact = float(optimal[i]) * np.eye(len(matrix))
-        drawing.heat_map(axes[1, i], exact, limit, f"best: {number} · I")
-    image = axes[0, 0].get_images()[0]
-    bar = page.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=30)
-    bar.outline.set_visible(False)
-    bar.ax.tick_params(labelsize=8)
+    axes = page.subplots(1, len(learned), squeeze=False)[0]
+    for i, (axis, matrix) in enumerate(zip(axes, learned, strict=True)):
+        best = f"{float(optimal[i]):.3f}".replace("-", "−")
+        title = f"{name.format(i=i)}, best {best} · I"
+        drawing.heat_map(axis, matrix, limit, title)

@@ -18,9 +18,7 @@ from iclab.theory import scalar_transformer_loss
 
 labels = [f"layers {o}" for o in itertools.permutations(range(1, LAYERS + 1))]
 
-shares = {
-    "absent": "asks whether there is noise",
-}
+shares = {"absent": "whether an argument asks for noise, which there is not"}
 
 
 def cases(scale) -> dict[str, Multiples]:

@@ -10,45 +10,30 @@ from iclab.algorithms import PreconditionedGradientDescent
 from iclab.core import Prompt
 from iclab.evidence import Measured, averaged
 from iclab.papers.ahn2023._single_layer import rotated
-from iclab.theory import gamma_matrix, linear_transformer_loss
+from iclab.theory import linear_transformer_loss
 
 _STEPS = 2
-_SIZES = np.geomspace(0.1, 10, 201)
+_SIZES = np.geomspace(0.1, 10, 101)
 
 labels = "risk after two plain steps", "after two with A"
 
 
 @dataclass(frozen=True)
 class Case:
-    """Eigenvalues of Σ, examples, and how many prompts are drawn."""
+    """Eigenvalues of Σ, examples, prompts to be drawn, and the size of plain steps."""
 
     eigenvalues: tuple[float, ...]
     samples: int
     prompts: int
+    plain: float
 
     @property
     def preconditioners(self) -> list[np.ndarray]:
-        """The best multiple of I for two equal steps, and Γ⁻¹ of (8)."""
-        Sigma = jnp.asarray(rotated(self.eigenvalues))
-        d = len(self.eigenvalues)
-        sizes = _SIZES / np.max(self.eigenvalues)
-        plain = sizes[np.argmin([self.risk(size * np.eye(d)) for size in sizes])]
-        Gamma = np.asarray(gamma_matrix(Sigma, self.samples))
-        return [plain * np.eye(d), np.linalg.inv(Gamma)]
-
-    def risk(self, preconditioner: np.ndarray) -> float:
-        """E(ŷ − y)² after two steps, exactly."""
-        steps = -np.stack([preconditioner] * _STEPS)
-        Sigma = rotated(self.eigenvalues)
+        """Plain steps of this size, and Γ⁻¹ of (8)."""
+        Sigma, n = rotated(self.eigenvalues), self.samples
         d = len(Sigma)
-        return float(
-            linear_transformer_loss(
-                jnp.asarray(steps),
-                covariance=jnp.asarray(Sigma),
-                weight_covariance=jnp.eye(d),
-                samples=self.samples,
-            )
-        )
+        Gamma = (n + 1) / n * Sigma + np.trace(Sigma) / n * np.eye(d)
+        return [self.plain * np.eye(d), np.linalg.inv(Gamma)]
 
 
 def cases(scale) -> dict[str, Case]:
@@ -56,21 +41,21 @@ def cases(scale) -> dict[str, Case]:
     prompts = {"smoke": 1 << 12, "desk": 1 << 14, "paper": 1 << 17}[scale]
     spectra = {"100": (1.0, 0.1, 0.01), "10,000": (1.0, 0.01, 0.0001)}
     return {
-        f"condition number {name}, n=50": Case(values, 50, prompts)
+        f"condition number {name}, n=50": Case(values, 50, prompts, _best(values, 50))
         for name, values in spectra.items()
     }
 
 
 def predict(case: Case):
     """The exact risks: the second is far below the first."""
-    return np.array([case.risk(one) for one in case.preconditioners])
+    return np.array([_risk(case, one) for one in case.preconditioners])
 
 
 def decoy(case: Case):
     """Only the diagonal of Σ inverted, which does nothing for turned axes."""
     plain, _ = case.preconditioners
     diagonal = np.diag(1 / np.diag(rotated(case.eigenvalues)))
-    return np.array([case.risk(plain), case.risk(diagonal)])
+    return np.array([_risk(case, plain), _risk(case, diagonal)])
 
 
 def measure(case: Case, key) -> Measured:
@@ -81,6 +66,27 @@ def measure(case: Case, key) -> Measured:
     )
     error = np.std(errors, axis=1) / np.sqrt(case.prompts)
     return averaged(np.mean(errors, axis=1), error, case.prompts, "prompts")
+
+
+def _best(eigenvalues: tuple[float, ...], samples: int) -> float:
+    """The best size of two equal plain steps, on a grid."""
+    sizes = _SIZES / max(eigenvalues)
+    identity = np.eye(len(eigenvalues))
+    cases = [Case(eigenvalues, samples, 0, size) for size in sizes]
+    risks = [_risk(one, one.plain * identity) for one in cases]
+    return float(sizes[np.argmin(risks)])
+
+
+def _risk(case: Case, preconditioner: np.ndarray) -> float:
+    """E(ŷ − y)² after two steps, exactly."""
+    Sigma = rotated(case.eigenvalues)
+    risk = linear_transformer_loss(
+        jnp.asarray(-np.stack([preconditioner] * _STEPS)),
+        covariance=jnp.asarray(Sigma),
+        weight_covariance=jnp.eye(len(Sigma)),
+        samples=case.samples,
+    )
+    return float(risk)
 
 
 def _prompts(case: Case, seed: np.ndarray) -> Prompt:

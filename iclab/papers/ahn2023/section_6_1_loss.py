@@ -12,11 +12,7 @@ from iclab.papers.ahn2023._multiples import STARTS, trained
 from iclab.papers.ahn2023._two_inputs import LAYERS, derivatives
 from iclab.theory import optimal_gd_plus_plus, optimal_steps, wishart_moments_zonal
 
-shares = {
-    "_normalised": (
-        "divides exact moments by powers of n; the moments have two formulas"
-    ),
-}
+shares = {"_normalised": "units: moments divided by d nᵏ"}
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,7 @@ from iclab.theory import optimal_gd_plus_plus
 
 labels = "‖A₁‖/‖A₀‖", "‖A₂‖/‖A₁‖", "layers that grow"
 
-shares = {
-    "_normalised": (
-        "divides exact moments by powers of n; the moments have two formulas"
-    ),
-}
+shares = {"_normalised": "units: moments divided by d nᵏ"}
 
 
 @dataclass(frozen=True)

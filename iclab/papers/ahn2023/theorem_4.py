@@ -4,6 +4,7 @@ matrices A_i vanishes, and training from random matrices ends there.
 
 from dataclasses import dataclass
 
+import jax
 import numpy as np
 
 from iclab.evidence import Measured
@@ -17,7 +18,11 @@ from iclab.papers.ahn2023._multi_layer import (
     trained,
 )
 from iclab.papers.ahn2023._two_inputs import derivatives
-from iclab.theory import marchenko_pastur_optimal_steps, optimal_steps
+from iclab.theory import (
+    marchenko_pastur_optimal_steps,
+    optimal_steps,
+    scalar_transformer_loss,
+)
 
 STARTS = {"smoke": 1, "desk": 2, "paper": 5}
 
@@ -25,7 +30,6 @@ shares = {
     "optimal_steps": (
         "names the point; slopes there, and where descents end, come from the model"
     ),
-    "LinearTransformer": "the decoy is the slope of the same model at other steps",
 }
 
 
@@ -80,9 +84,12 @@ def predict(case: Stationary | Trained | Deep):
 def measure(case: Stationary | Trained | Deep) -> Measured:
     """Derivatives of the exact loss in every entry, or descents on it."""
     if isinstance(case, Deep):
-        norms, rounding = _deep_norms(case, optimal_steps(2, case.samples, case.layers))
+        steps, _ = optimal_steps(2, case.samples, case.layers)
+        A = -np.asarray(steps)[:, None, None] * np.linalg.inv(_COVARIANCE)
+        found = derivatives(A, 0 * A, _COVARIANCE, case.samples, without_B=True)
+        norms = np.linalg.norm(found.A, axis=(1, 2))
         reason = "float64 round-off over all nodes of an exact rule"
-        return Measured(norms, rounding, reason)
+        return Measured(norms, 2 * found.error, reason)
     setting = case.setting
     d, n = setting.dimension, setting.samples
     if isinstance(case, Stationary):
@@ -107,8 +114,10 @@ def measure(case: Stationary | Trained | Deep) -> Measured:
 def decoy(case: Stationary | Trained | Deep):
     """The steps that are best in the limit of many inputs and examples, n/d fixed."""
     if isinstance(case, Deep):
-        limit = marchenko_pastur_optimal_steps(2 / case.samples, case.layers)
-        return _deep_norms(case, limit)[0]
+        a = -marchenko_pastur_optimal_steps(2 / case.samples, case.layers)[0]
+        slopes = jax.grad(scalar_transformer_loss)(a, None, 2, case.samples)
+        # On S the gradient in A_i is that in a_i times Σ/d.
+        return np.abs(np.asarray(slopes)) * np.linalg.norm(_COVARIANCE) / 2
     setting, d = case.setting, case.setting.dimension
     k = case.layers if isinstance(case, Stationary) else LAYERS
     steps, loss = marchenko_pastur_optimal_steps(d / setting.samples, k)
@@ -121,10 +130,3 @@ def _norms(setting: Setting, A: np.ndarray, layers: int) -> np.ndarray:
     """‖∇f‖_F of every layer."""
     _, gradient = loss_and_gradient(A, setting)
     return np.linalg.norm(gradient[:layers], axis=(1, 2))
-
-
-def _deep_norms(case: Deep, optimum) -> tuple[np.ndarray, float]:
-    """‖∇f‖_F of every layer at these steps along Σ⁻¹, by forward passes; its error."""
-    A = -np.asarray(optimum[0])[:, None, None] * np.linalg.inv(_COVARIANCE)
-    found = derivatives(A, 0 * A, _COVARIANCE, case.samples, without_B=True)
-    return np.linalg.norm(found.A, axis=(1, 2)), 2 * found.error

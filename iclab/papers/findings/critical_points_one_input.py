@@ -14,7 +14,7 @@ from iclab.evidence import Measured
 from iclab.papers.findings._critical_points import census, census_without_B
 from iclab.theory import looped_optimum, optimal_gd_plus_plus, optimal_steps
 
-shares = {"_normalised": "divides exact moments by powers of n"}
+shares = {"_normalised": "units: moments divided by d nᵏ"}
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class Recipe:
     seeds: int = setting("Runs for every curve.", 1, paper=3)
     batch: int = setting("Prompts at a step.", 256, paper=512)
     redraw_every: int = setting("Steps after which prompts are drawn again.", 1)
-    steps: int = setting("Steps of Adam.", 600, smoke=200, paper=3_000)
+    steps: int = setting("Steps of Adam.", 600, smoke=400, paper=3_000)
     rate: float = setting("Rate of Adam at the first step (code).", 0.02)
     halvings: int = setting(
         "How often the rate is halved (code).", 8, smoke=6, paper=15

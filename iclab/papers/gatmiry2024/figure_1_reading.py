@@ -7,7 +7,7 @@ from iclab.papers.gatmiry2024._averaged_prompts import (
     best,
     statement,
 )
-from iclab.theory import marchenko_pastur_looped_optimum
+from iclab.theory import looped_optimum, marchenko_pastur_looped_optimum
 
 _DRAWS = {"smoke": 5_000, "desk": 20_000, "paper": 200_000}
 # A generous reading of 'very close to I'.
@@ -39,7 +39,10 @@ def predict(case: Setting):
 
 
 def decoy(case: Setting):
-    """1/(1 + d/n), the limit of many inputs and examples."""
+    """The limit of many inputs and examples; where all is exact, one example more."""
+    if isinstance(case, Multiples):
+        more = looped_optimum(case.dimension, case.samples + 1, case.loops)
+        return statement(case, more[0])
     ratio = case.dimension / case.samples
     return statement(case, marchenko_pastur_looped_optimum(ratio, case.loops)[0])
 

@@ -141,6 +141,21 @@ def paper_statements(tables: Tables) -> list[Sentence]:
     return [
         *_as_first_read(tables),
         says(
+            "Clipped training does not get below the optimum of symmetric A, as we "
+            "expected before the run.",
+            "Section 5.1",
+            at_least(
+                "End over the exact optimum of symmetric A, with up to three loops, "
+                "every n, smallest",
+                [_excess(one, most=_FEW) for one, _ in _pairs(tables)],
+                0.95,
+                "a twentieth, for the error of the mixture",
+            ),
+            main=False,
+            caveat="our own expectation, not the paper's",
+            note="at n = 200 that optimum is a saddle: antisymmetric parts gain some",
+        ),
+        says(
             "One layer looped L times performs similarly to L layers.",
             "caption and Section 5.1",
             at_most(
@@ -221,12 +236,6 @@ def expect(tables: Tables) -> list[Evidence]:
             [_excess(one, most=_FEW) for one, _ in pairs],
             1.1,
             "a tenth, for what a falling rate leaves",
-        ),
-        at_least(
-            "And it does not get below it: the same, smallest",
-            [_excess(one, most=_FEW) for one, _ in pairs],
-            0.95,
-            "a twentieth, for the error of the mixture",
         ),
         at_most(
             "No number of loops is thrown off: end over the exact optimum of symmetric "

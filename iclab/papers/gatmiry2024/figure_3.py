@@ -103,8 +103,9 @@ def draw(tables: Tables) -> Picture:
         r"in distribution $x\sim N(0,I)$, out of it $\Sigma$ has eigenvalues "
         f"{low} and {high}, half of the directions each.\n"
         "Exact: the expected loss of $A=a^\\star I$, the optimum for the loops of "
-        "training. Dots with bars of two standard errors: expected loss of the\n"
-        f"trained model, over a mixture that has rare prompts often{_gaps(trained)}.",
+        f"training (out of distribution as far as {_WORKED_OUT} loops, then by draws).\n"
+        "Dots with bars of two standard errors: expected loss of the trained model, "
+        f"over a mixture that has rare prompts often{_gaps(trained)}.",
     )
     page, lower = drawing.parts(picture, 2, 1, height_ratios=(2 * len(protocols), 0.9))
     axes = page.subplots(2 * len(protocols), columns, sharex=True, squeeze=False)

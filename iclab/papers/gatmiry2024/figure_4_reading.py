@@ -7,7 +7,7 @@ from iclab.papers.gatmiry2024._averaged_prompts import (
     best,
     statement,
 )
-from iclab.theory import convergence_time
+from iclab.theory import convergence_time, looped_optimum
 
 _DRAWS = {"smoke": 4_000, "desk": 10_000, "paper": 100_000}
 
@@ -31,8 +31,9 @@ def predict(case: Setting):
 
 
 def decoy(case: Setting):
-    """A = I."""
-    return statement(case, 1.0)
+    """The optimum of one example more."""
+    more = looped_optimum(case.dimension, case.samples + 1, case.loops)
+    return statement(case, more[0])
 
 
 def measure(case: Setting, key, scale) -> Measured:

@@ -42,7 +42,13 @@ def predict(case: Exact):
 
 
 def decoy(case: Exact):
-    """The spectrum of the limit d/n fixed, in which no eigenvalue exceeds 2/a⋆."""
+    """One example more; of drawn prompts the limit of many inputs, d/n fixed.
+
+    In that limit no eigenvalue exceeds 2/a⋆.
+    """
+    if not isinstance(case, Drawn):
+        sizes = case.dimension, case.samples + 1, case.most
+        return _with_minimum(np.asarray(loss_by_test_loops(case.step, *sizes)))
     ratio = case.dimension / case.samples
     h, weight = map(np.asarray, marchenko_pastur_quadrature(ratio, 2 * case.most))
     loops = np.arange(1, case.most + 1)[:, None]

@@ -211,6 +211,7 @@ def train_on_tasks(
         _adam(settings["rate"]),
         steps=settings["steps"],
         batch=settings["batch"],
+        key=tasks,  # of no effect: what each step sees is drawn beforehand
         hooks=[Recorder(record, settings["every"])],
         precision="float32",
     )

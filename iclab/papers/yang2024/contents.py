@@ -33,6 +33,7 @@ ENTRIES: tuple[Entry, ...] = (
         "Labels are y_k = λᵀ(f(v_k) + ε_k) with ε_k ~ N(0, τI), so that E‖ε^Pâ_k −"
         " ε_k‖² = mτ(‖â_k‖² + 1) − 2mτâ_kk 1{k ≤ N}, (77).",
         hypotheses="E λλᵀ = I; any weights",
+        quote="ε_k i.i.d. ∼ N(0, τ²I_m)",
         erratum_class="misprint",
         remark=(
             "After (77) the noise is N(0, τ²I). (77), and Lemma 5 with it, belong to"
@@ -79,6 +80,7 @@ ENTRIES: tuple[Entry, ...] = (
         "The constant L of (17), with which the learning rates are set, is a"
         " simpler and looser form of the smoothness constant (61).",
         hypotheses="α as in (44), γ as in (15), tokens of norm 1, features of size one",
+        quote="a tighter, but more complicated, expression of L",
         erratum_class="constant",
         remark=(
             "(17) drops max{1, ·} of (61), which is 1 unless K is much larger than N:"
@@ -150,14 +152,15 @@ ENTRIES: tuple[Entry, ...] = (
         "By (18), convergence is slower with more heads, and one should not set H"
         " too large.",
         hypotheses="H ≥ N, Q_h with independent Gaussian entries; checked with N = 3",
+        quote="larger H yields slower convergence rate",
         erratum_class="wording",
         erratum=(
-            "Not from H = N on. As long as ζ₀ and γ stay, yes: H stands in L. But ζ₀"
-            " grows with H as well, and faster«: the median rate that (18) guarantees,"
-            " with γ as small as (15) allows, rises {rise:.0f}-fold from H = N = 3 to H"
-            " = {most:d}». For very many heads it falls again, as the text says«: to"
-            " {fall:.0%} of that by H = {last:d}». All this is about the guarantee, not"
-            " about training time."
+            "From H = N on it is first the other way. As long as ζ₀ and γ stay, it is"
+            " slower: H stands in L. But ζ₀ grows with H as well, and faster«: the"
+            " median rate that (18) guarantees, with γ as small as (15) allows, rises"
+            " {rise:.0f}-fold from H = N = 3 to H = {most:d}». For very many heads it"
+            " falls again, as the text says«: to {fall:.0%} of that by H = {last:d}»."
+            " All this is about the guarantee, not about training time."
         ),
         correction=(
             "With the γ of (15) some H between is best: ζ₀ grows like H once H ≫ N, and"
@@ -206,6 +209,7 @@ ENTRIES: tuple[Entry, ...] = (
         "The best prediction one could hope for is ŷ^best, ridge regression with"
         " penalty Nτ.",
         hypotheses="E λλᵀ ∝ I, which the paper does not ask for here",
+        quote="the best prediction we could hope for",
         erratum_class="wording",
         erratum=(
             "The text does not say over which λ it is best, and for a single one either"
@@ -238,6 +242,7 @@ ENTRIES: tuple[Entry, ...] = (
         "Section 3.2, list after (25), first item",
         "The closer m is to N, the better are the transformer's predictions.",
         hypotheses="E λλᵀ ∝ I; expected squared error of labels that are not shown",
+        quote="the better the transformer’s prediction will be",
         erratum_class="false",
         erratum=(
             "They improve with every label, beyond N = m as well«: by up to"
@@ -267,6 +272,7 @@ ENTRIES: tuple[Entry, ...] = (
         "Against (25) the trained model fits shown labels less if N < m, and more if"
         " N > m.",
         hypotheses="E λλᵀ = I; expected squared residual of (20) and of (25)",
+        quote="it underestimates the noise level",
         erratum_class="wording",
         remark=(
             "That this is too little or too much depends on (25) being best: over such"
@@ -309,6 +315,7 @@ ENTRIES: tuple[Entry, ...] = (
         " τ → 0, A tends to (I_N, Z⁺Z^Q), by (66): shown labels are copied, and"
         " noiseless labels, which lie in the range of Zᵀ, are predicted alike.",
         hypotheses="Z of rank m, which makes λ unique as the text says",
+        quote="In this case, A becomes Z†Ẑ",
         erratum_class="wording",
         remark=(
             "Read as the limit τ → 0, A is not Z⁺Ẑ for N > m: the first N columns are I"
@@ -490,6 +497,7 @@ ENTRIES: tuple[Entry, ...] = (
         " every token adds ‖z_k‖² − c_kᵀ(ZᵀZ + mτI)⁻¹c_k, and every token k ≤ N"
         " also mτ; c_k = Zᵀz_k + mτe_k 1{k ≤ N}.",
         hypotheses="E λ = 0, E λλᵀ = I, noise of variance τ > 0 in every feature",
+        quote="is a constant that does not depend on θ",
         erratum_class="constant",
         erratum=(
             "(79) drops the noise in the labels of the tokens that are not shown, so"
@@ -580,6 +588,7 @@ ENTRIES: tuple[Entry, ...] = (
         " (42) add up to, and no B_k farther than (1 − 1/√2)√ζ₀. In real descents they"
         " get nowhere near.",
         hypotheses="as in Theorem 1",
+        quote="∀x ∈ R^K",
         erratum_class="misprint",
         remark=(
             "After (48) x has to have N entries and norm 1, and the gradient in (49) is"
@@ -690,6 +699,7 @@ ENTRIES: tuple[Entry, ...] = (
         " (61), whose square has the second part 8γf̄‖Z̄‖ max{1, 4Kα²}[(αγH)² +"
         " 4N(αγH + ‖A‖)²].",
         hypotheses="|α_{h,k}| and |α'_{h,k}| ≤ α, tokens of norm 1",
+        quote="L² = 2(…) + 8γf̄_max‖Z̄‖₂ · max{1, (2√Kα)²}",
         erratum_class="constant",
         erratum=(
             "(59) squares (58) but leaves the factor 2γf̄‖Z̄‖/K as it is, so that L is"

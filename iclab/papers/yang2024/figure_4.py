@@ -51,7 +51,7 @@ class Settings(Layer):
     heads: tuple[int, ...] = setting(
         "Numbers of heads, H.",
         (1, 10, 20, 30, 100),
-        smoke=(1, 4, 16),
+        smoke=(1, 4, 8, 16),
         paper=(1, 5, 10, 20, 30, 40, 50, 100),
     )
     most_heads: int = setting("The largest H, with raw tokens.", 400, smoke=200)
