@@ -19,8 +19,8 @@ from iclab.probes._spectra import Sample, Spectra
 
 _STEPS = (*range(2, 17), 20, 24, 32, 40, 50, 64, 100)
 MATRIX = "gradient descent with a matrix"
-# From this dimension on a free matrix gets one step only: its entries are many.
-MANY = 16
+# From these dimensions on a free matrix gets one step only, or none at all.
+MANY, _MOST = 16, 30
 
 
 @dataclass(frozen=True)
@@ -673,7 +673,7 @@ def _local_rows(n: int) -> list[Row]:
 
 def rows_for(n: int, d: int, branch: str | None = None) -> list[Row]:
     """The table for prompts of n examples in d dimensions; one branch, or all."""
-    found = [*_spectral_rows(), *(_matrix_rows(d) if d > 1 else [])]
+    found = [*_spectral_rows(), *(_matrix_rows(d) if 1 < d <= _MOST else [])]
     if n > 1:
         found += [*_order_rows(n), *_nonlinear_rows(n, d), *_local_rows(n)]
     return [one for one in found if branch in (None, one.branch)]
