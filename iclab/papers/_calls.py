@@ -17,12 +17,15 @@ _REAL = tuple(
 _HOME = Path(__file__).resolve().parent.parent
 
 
-def definitions_behind(*starts: Node, folder: Path | None = None) -> dict[Node, int]:
+def definitions_behind(
+    *starts: Node, folder: Path | None = None, within: str = ""
+) -> dict[Node, int]:
     """Every definition that some lead to, nearest first, and how many steps away it is.
 
     Names that a package only passes on are no step, and annotations lead nowhere. What
     an object's methods call is that of its class. `folder` is that of the starts'
-    package where it is not iclab's.
+    package where it is not iclab's. Modules whose names do not begin like `within` are
+    not looked into.
     """
     roots = {start[0].partition(".")[0]: folder or _HOME for start in starts}
     known: dict[Node, int] = {}
@@ -30,8 +33,10 @@ def definitions_behind(*starts: Node, folder: Path | None = None) -> dict[Node, 
     while waiting:
         later: list[tuple[Node, int]] = []
         for node, steps in waiting:
+            if node in known or not node[0].startswith(within):
+                continue
             module = _module(node[0], roots.get(node[0].partition(".")[0], _HOME))
-            if node in known or module is None:
+            if module is None:
                 continue
             defined = node[1] in module.definitions
             if defined:
@@ -48,8 +53,7 @@ def theory_calls(file: Path, package: str) -> tuple[str, ...]:
 
     Those that the paper's own code names, not what they are made of.
     """
-    behind = _behind(file, package, "predict", "compute", "CLAIM")
-    own = [node for node in behind if node[0].startswith(package)]
+    own = _behind(file, package, "predict", "compute", "CLAIM", within=package)
     root = _HOME if package.startswith(f"{_HOME.name}.") else file.parent
     found: dict[str, None] = {}
     for module, name in own:
@@ -107,10 +111,10 @@ def _where_they_meet(nodes: Iterable[Node]) -> dict[str, frozenset[str]]:
     }
 
 
-def _behind(file: Path, package: str, *names: str) -> dict[Node, int]:
+def _behind(file: Path, package: str, *names: str, within: str = "") -> dict[Node, int]:
     root = None if package.startswith(f"{_HOME.name}.") else file.parent
     starts = [(f"{package}.{file.stem}", name) for name in names]
-    return definitions_behind(*starts, folder=root)
+    return definitions_behind(*starts, folder=root, within=within)
 
 
 class _Module:
@@ -121,6 +125,7 @@ class _Module:
         self.package = name if file.name == "__init__.py" else name.rpartition(".")[0]
         self.definitions: dict[str, list[ast.AST]] = {}
         self.imports: dict[str, Node] = {}
+        self._mentioned: dict[str, tuple[Node, ...]] = {}
         tree = ast.parse(file.read_text(encoding="utf-8"))
         for node in tree.body:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -149,8 +154,13 @@ class _Module:
         parts = parts[: len(parts) - node.level + 1]
         return ".".join([*parts, *([node.module] if node.module else [])])
 
-    def mentioned(self, name: str) -> Iterator[Node]:
+    def mentioned(self, name: str) -> tuple[Node, ...]:
         """What a definition names, or where a name comes from that it only imports."""
+        if name not in self._mentioned:
+            self._mentioned[name] = tuple(self._found(name))
+        return self._mentioned[name]
+
+    def _found(self, name: str) -> Iterator[Node]:
         if name not in self.definitions:
             if name in self.imports:
                 yield self.imports[name]

@@ -136,9 +136,9 @@ TUTORIALS = sorted(
 )
 
 
-def test_eight_tutorials_in_their_index():
+def test_every_tutorial_is_in_the_index():
     index = (DOCS / "tutorials" / "index.md").read_text(encoding="utf-8")
-    assert len(TUTORIALS) == 8
+    assert len(TUTORIALS) >= 9
     assert all(f"\n{path.stem}\n" in index for path in TUTORIALS)
 
 

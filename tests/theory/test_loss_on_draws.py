@@ -121,6 +121,6 @@ def test_refusals(getkey):
     loss = transformer_loss_on_draws(**PROMPTS, layers=2, key=getkey(), draws=200)
     with refused("LossOnDraws: `A` must be of 2 layers, got 3"):
         loss(jnp.zeros((3, 2, 2)))
-    few = looped_loss_on_draws(**PROMPTS, loops=2, key=getkey(), draws=50)
+    few = looped_loss_on_draws(**PROMPTS, loops=3, key=getkey(), draws=50)
     with pytest.raises(ValueError, match="enough for 100 effective draws"):
         few.estimate(A)

@@ -25,6 +25,8 @@ def test_prompts_have_the_law_of_the_task(member):
     theirs = jax.jit(jax.vmap(lambda key: task.sample(key, 2)))(keys)
     for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
         assert np.array_equal(one, other)
+    if member.fixed_inputs is None:
+        return
     # A query that is a shown token has its label.
     same = np.all(ours.examples == ours.query[:, None], axis=2)
     shown = np.asarray(ours.labels)[same]

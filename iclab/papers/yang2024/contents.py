@@ -685,10 +685,10 @@ ENTRIES: tuple[Entry, ...] = (
         hypotheses="|α_{h,k}| and |α'_{h,k}| ≤ α, tokens of norm 1",
         formula=(
             r"\lVert\nabla_{Q_h}\ell-\nabla'_{Q_h}\ell\rVert\le\frac{2\gamma\bar f_"
-            r"{\max}\lVert\bar Z\rVert_2}K\Big\{\alpha\gamma\sqrt H\Big(2K\alpha\sqrt"
+            r"{\max}\lVert\bar Z\rVert_2}K\Big[\alpha\gamma\sqrt H\Big(2K\alpha\sqrt"
             r"{\sum_h\lVert Q_h-Q'_h\rVert_F^2}+\sqrt K\lVert\alpha-\alpha'\rVert_F"
             r"\Big)+D\big(\sqrt K\lVert\alpha_h-\alpha'_h\rVert+4K\alpha\sqrt N\lVert"
-            r" Q_h-Q'_h\rVert_F\big)\Big\},\quad D=\gamma H\alpha+\lVert A\rVert_2"
+            r" Q_h-Q'_h\rVert_F\big)\Big],\quad D=\gamma H\alpha+\lVert A\rVert_2"
         ),
     ),
     Entry(
@@ -799,7 +799,7 @@ ENTRIES: tuple[Entry, ...] = (
         " for a token that is hardly looked at, opposite to the one that is.",
         hypotheses="|α_{h,k}| ≤ α, tokens of norm 1",
         formula=(
-            r"\Big\lVert\alpha_{h,k}s^h_{jk}\sum_{i=1}^Ns^h_{ik}(v_j-v_i)v_k^\top\Big"
+            r"\lVert\alpha_{h,k}s^h_{jk}\sum_{i=1}^Ns^h_{ik}(v_j-v_i)v_k^\top"
             r"\rVert_F\le2\alpha s^h_{jk}"
         ),
     ),

@@ -182,7 +182,7 @@ def _checksum(file: str) -> str:
 def _shipped_checksum(run: Training) -> str | None:
     """Of the weights of a run, if they come with the package."""
     manifest = shipped_manifests().get(weights_name(run))
-    if manifest is None or manifest["settings"] != dataclasses.asdict(run):
+    if manifest is None or Training(**manifest["settings"]) != run:
         return None
     return manifest["sha256"]
 
