@@ -175,6 +175,7 @@ def test_new_claim(tmp_path, request, monkeypatch, capsys, put):
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.everything
 @pytest.mark.parametrize("name", ["index.html", "probe.json", "report.css"])
 def test_probe(tmp_path, capsys, put, name):
     path = put(tmp_path / "page" / name)

@@ -48,6 +48,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.everything
 def test_a_function_in_a_file(folder, capsys):
     words = [
         "mine.py:predict",

@@ -103,6 +103,7 @@ def _said_in(stranger: Stranger, command: str, *start: str) -> str:
     return done.stdout
 
 
+@pytest.mark.everything
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -124,6 +125,7 @@ def test_nothing_that_lies_there_runs_in_the_processes_of_the_program(tmp_path):
     assert "1 item: 1 holds" in _said_in(Stranger(tmp_path), CHECK, str(program))
 
 
+@pytest.mark.everything
 def test_a_function_that_is_named_runs_and_nothing_else_does(tmp_path):
     stranger = Stranger(tmp_path)
     (stranger.folder / "mine.py").write_text(PREDICT)

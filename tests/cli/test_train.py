@@ -95,6 +95,7 @@ def test_unknown_models(tmp_path, capsys):
     )
 
 
+@pytest.mark.everything
 def test_a_run_that_is_killed_at_once_is_not_compiled_again(tmp_path):
     out, cache = tmp_path / "run", tmp_path / "cache"
     words = [*WORDS, "--steps", "1000000", "--checkpoint-every", "1000000"]

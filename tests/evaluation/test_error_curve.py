@@ -207,6 +207,7 @@ def test_a_mean_that_one_prompt_carries_is_unknown():
     _curve(errors[:50])  # of few prompts one may well be much
 
 
+@pytest.mark.everything
 def test_curves_from_a_mixture():
     """Ten loops whose errors a few prompts in ten thousand carry."""
     task, A = LinearRegression(jnp.eye(2)), 0.75 * jnp.eye(2)

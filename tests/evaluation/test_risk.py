@@ -101,6 +101,7 @@ def test_a_mean_of_one_prompt_is_unknown():
     assert np.isfinite(found["zero"].mean)
 
 
+@pytest.mark.everything
 def test_rare_prompts_are_made_frequent():
     """Ten loops with a step at which a few prompts in ten thousand carry the loss."""
     task, setting = LinearRegression(jnp.eye(2)), {"examples": 5, "prompts": 20_000}

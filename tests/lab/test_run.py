@@ -102,6 +102,7 @@ def test_what_check_keeps_is_found_by_the_others(paper, tmp_path, capsys):
     assert "cached: 1 of 1" in capsys.readouterr().out
 
 
+@pytest.mark.everything
 def test_settings_run_with_exactly_their_values(paper, tmp_path):
     text = (paper / "figure_1.py").read_text()
     tail = text.partition("def draw")[2].replace('">=", 1.0', '">=", 0.1')

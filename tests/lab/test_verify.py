@@ -89,6 +89,7 @@ def _figure_value(record):
     record["evidence"][0]["value"] = 3.0
 
 
+@pytest.mark.everything
 @pytest.mark.parametrize(
     ("id", "edit", "said"),
     [

@@ -98,6 +98,7 @@ def test_population_loss_of_multiples_is_exact():
     assert error < 1e-12
 
 
+@pytest.mark.everything
 def test_population_loss_of_turned_weights_with_many_loops():
     d, n, L = 2, 20, 10
     A = np.array([[0.6, 0.3], [-0.3, 0.6]])

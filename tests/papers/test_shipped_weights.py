@@ -39,7 +39,7 @@ def test_manifest(name):
     manifest = MANIFESTS[figure_1.weights_name(run)]
     file = _files._WEIGHTS / f"{figure_1.weights_name(run)}.safetensors"
     assert hashlib.sha256(file.read_bytes()).hexdigest() == manifest["sha256"]
-    assert manifest["settings"] == dataclasses.asdict(run)
+    assert Settings(**manifest["settings"]) == run
     assert manifest["versions"]["jax"]
 
 

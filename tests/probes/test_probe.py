@@ -178,6 +178,7 @@ def test_odd_functions_get_a_sentence_and_are_measured():
     assert (_asked(few).longest, _asked(many).shortest) == (3, 4)
 
 
+@pytest.mark.everything
 def test_one_example_in_one_dimension():
     """All that can be measured there is measured, and nothing is NaN."""
     step = Foreign(lambda X, y, q: 0.5 * y[:, 0] * X[:, 0, 0] * q[:, 0])

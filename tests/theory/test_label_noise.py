@@ -80,6 +80,7 @@ def test_multiples_of_the_inverse_agree_with_words(layers):
     assert_close(looped, traced(0.6))
 
 
+@pytest.mark.everything
 def test_sampled_losses_agree(getkey):
     found = sampled_transformer_loss(
         LAYERS, None, **SETTING, key=getkey(), draws=20_000

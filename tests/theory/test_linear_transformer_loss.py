@@ -92,6 +92,7 @@ def test_no_layer_effect_is_the_zero_predictor():
     np.testing.assert_allclose(loss, 2, rtol=1e-13)
 
 
+@pytest.mark.everything
 def test_exact_agrees_with_sampled():
     A, _, covariance, weight_covariance = map(jnp.array, problem(3, 2, seed=5))
     exact = linear_transformer_loss(

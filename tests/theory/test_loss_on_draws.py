@@ -47,6 +47,7 @@ def _same_loss_and_gradient(loss, exact, weights):
         assert_mean_close(mean, error, expected)
 
 
+@pytest.mark.everything
 def test_two_loops(getkey):
     loss = looped_loss_on_draws(**PROMPTS, loops=2, key=getkey(), draws=10_000)
     exact = functools.partial(looped_loss, **PROMPTS, loops=2)
@@ -61,6 +62,7 @@ def test_two_layers(getkey):
     _same_loss_and_gradient(loss, exact, layers)
 
 
+@pytest.mark.everything
 def test_two_layers_with_B(getkey):
     loss = transformer_loss_on_draws(
         layers=2, with_B=True, covariance=jnp.eye(2), samples=12, key=getkey(),
@@ -99,6 +101,7 @@ def test_more_loops_than_words_reach(getkey):
     assert_close(both.mean, loss(turned))
 
 
+@pytest.mark.everything
 @pytest.mark.parametrize("way", ["L-BFGS", "Adam", "flow"])
 def test_training_on_draws_ends_at_the_exact_optimum(way):
     setting = {"covariance": jnp.eye(1), "samples": 20, "loops": 10}

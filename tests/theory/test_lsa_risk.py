@@ -114,6 +114,7 @@ def test_rotations_leave_the_risk(seed):
     assert_close(turned, expected)
 
 
+@pytest.mark.everything
 def test_million_prompts_agree():
     """Shifted covariance, shifted query, noise, three examples: 10⁶ prompts."""
     training = jnp.array([[1.0, 0.3, 0.0], [0.3, 0.5, -0.1], [0.0, -0.1, 0.2]])

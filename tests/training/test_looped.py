@@ -52,6 +52,7 @@ def test_unsymmetric_flow_is_exact_up_to_three_loops():
     assert turned < 0.99 * looped_optimum(2, 60, 2)[1]
 
 
+@pytest.mark.everything
 @pytest.mark.parametrize("turned", [0.0, 0.3])
 def test_flow_on_draws_ends_near_the_exact_optimum(turned):
     start = jnp.array([[0.5, turned], [-turned, 0.6]])
