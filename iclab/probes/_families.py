@@ -55,7 +55,7 @@ class Family:
         return np.sum(w * q, axis=1) / 2
 
     mine = Family("half ridge", half_ridge, {"penalty": (1e-3, 1e3)})
-    probe(model, families=[mine])
+    probe(Ridge(0.5), task, families=[mine])
     ```
     """
 
@@ -527,7 +527,8 @@ def _empirical_bayes(s: Sample):
         # yᵀ(I + XXᵀ/r)⁻¹y and log det, the scale maximised out.
         square = total - np.sum(b[:, None] / (values[:, None] + r), axis=2)
         det = np.sum(np.log1p(values[:, None] / r), axis=2)
-        return n * np.log(np.maximum(square, 1e-12 * total)) + det
+        least = np.maximum(1e-12 * total, np.finfo(float).tiny)  # labels may be 0
+        return n * np.log(np.maximum(square, least)) + det
 
     grid = np.broadcast_to(np.linspace(-16, 9, 101), (len(y), 101))
     width, best = 0.25, grid[:, :1]

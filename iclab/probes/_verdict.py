@@ -108,7 +108,7 @@ def judge(
     rivals in `against` are fitted on half of the prompts and compared on the other.
 
     ```python
-    found = judge(model, task.sample_batch(key, 2048, 20), task=task)
+    found = judge(Ridge(0.5), task.sample_batch(key, 2048, 20), task=task)
     found.verdict, found.name, found.fit.distance
     ```
     """

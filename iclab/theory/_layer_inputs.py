@@ -52,7 +52,7 @@ def layer_condition_numbers(
     ```python
     a, b, _ = optimal_gd_plus_plus(dimension=5, samples=20, layers=3)
     X = jax.random.normal(key, (20, 5))
-    I = jnp.eye(5)
+    I = jnp.eye(5)[None]
     layer_condition_numbers(X, a[:, None, None] * I, b[:, None, None] * I)
     ```
 

@@ -58,7 +58,7 @@ def measure(case: Case, key, scale) -> Measured:
     d, n, k = case.dimension, case.samples, case.layers
     count = {"smoke": 20_000, "desk": 100_000, "paper": 1_000_000}[scale]
     steps, _ = optimal_steps(d, n, k)
-    model = LinearTransformer.sparse(-steps[:, None, None] * jnp.eye(d))
+    model = LinearTransformer.sparse(-steps[:, None, None] * jnp.eye(d)[None])
     law = Mixture.of_degree(2 * k, n, d)
     found = []
     for s in _SCALES:

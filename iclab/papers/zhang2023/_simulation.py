@@ -128,7 +128,7 @@ def risk_on_moments(
     query = random.standard_normal((draws, d)) * np.sqrt(np.maximum(values, 0))
     query = query @ vectors.T
     power = np.sum(cross * w, axis=1) + noise_std**2
-    answer = _from_moments(model, gram, cross, power, query, np.float64(M))
+    answer = _from_moments(model, gram, cross, power, query, np.int64(M))
     errors = (np.asarray(answer) - np.sum(query * w, axis=1)) ** 2
     return averaged(
         errors.mean(), errors.std(ddof=1) / np.sqrt(draws), draws, "prompts"

@@ -196,7 +196,8 @@ def _halfway(case: Law) -> list[tuple[np.ndarray, np.ndarray]]:
     """The start of the flow and half of its steps to rest."""
     found = trajectory_of(case)
     steps = len(found.u_last) - 1
-    return [(found.U11[k], found.u_last[k]) for k in (0, steps // 2)]
+    U11, u_last = np.asarray(found.U11), np.asarray(found.u_last)
+    return [(U11[k], u_last[k]) for k in (0, steps // 2)]
 
 
 def _steps(case: Setting) -> list[int]:
