@@ -192,12 +192,12 @@ def _entries(case: Law) -> np.ndarray:
     return np.diagonal(np.asarray(case.covariances), axis1=1, axis2=2)
 
 
-def _halfway(case: Law) -> list[tuple[np.ndarray, np.ndarray]]:
+def _halfway(case: Law) -> list[tuple[np.ndarray, float]]:
     """The start of the flow and half of its steps to rest."""
     found = trajectory_of(case)
     steps = len(found.u_last) - 1
     U11, u_last = np.asarray(found.U11), np.asarray(found.u_last)
-    return [(U11[k], u_last[k]) for k in (0, steps // 2)]
+    return [(U11[k], float(u_last[k])) for k in (0, steps // 2)]
 
 
 def _steps(case: Setting) -> list[int]:
